@@ -465,6 +465,7 @@ struct vidmm_note_entries {
      */
     bool is_scattered;
     const DXGK_PTE *entries;
+    uint64_t hash;  /* of all that the entries say; 0: not known, for one is repeated */
     uint64_t flags; /* DXGK_PTE.Flags without Valid, Segment: ReadOnly, LargePage ... */
 };
 

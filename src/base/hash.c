@@ -149,7 +149,8 @@ uint64_t hash_string(const char *text)
     return hash_bytes(text, strlen(text), 0);
 }
 
-uint64_t hash_words(const void *words, size_t count)
+/* Of words that are so many words apart. */
+static inline uint64_t hash_apart(const void *words, size_t step, size_t count)
 {
     const uint8_t *next = words;
     uint64_t lanes[4] = {PRIME_2, PRIME_3, PRIME_4, PRIME_5};
@@ -157,12 +158,22 @@ uint64_t hash_words(const void *words, size_t count)
     size_t left = count;
 
     /* As round_lane(), with one product: the rotation brings the high bits down. */
-    for (; left >= 4; left -= 4, next += 32)
-        for (int i = 0; i < 4; i++)
-            lanes[i] = rotate_left_u64((lanes[i] ^ load_u64(next + 8 * i)) * PRIME_1, 31);
-    for (; left; left--, next += 8)
+    for (; left >= 4; left -= 4, next += 32 * step)
+        for (size_t i = 0; i < 4; i++)
+            lanes[i] = rotate_left_u64((lanes[i] ^ load_u64(next + 8 * step * i)) * PRIME_1, 31);
+    for (; left; left--, next += 8 * step)
         digest = hash_pair(digest, load_u64(next));
     for (int i = 0; i < 4; i++)
         digest = hash_pair(digest, lanes[i]);
     return digest;
+}
+
+uint64_t hash_words(const void *words, size_t count)
+{
+    return hash_apart(words, 1, count);
+}
+
+uint64_t hash_every_other_word(const void *words, size_t count)
+{
+    return hash_apart(words, 2, count);
 }

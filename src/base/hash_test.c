@@ -99,6 +99,14 @@ static void every_bit_place_and_number_of_words_matters(void **state)
     words[0] = 0;
     words[4] = 1; /* in the same lane */
     assert_true(hash_words(words, 11) != first);
+
+    for (size_t i = 0; i < 11; i++)
+        words[i] = i * i;
+    for (size_t count = 0; count <= 6; count++) {
+        const uint64_t others[6] = {0, 4, 16, 36, 64, 100};
+
+        assert_true(hash_every_other_word(words, count) == hash_words(others, count));
+    }
 }
 
 static void neighbouring_integers_are_far_apart(void **state)

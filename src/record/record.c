@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#define COMPRESSION_LEVEL (-1) /* the blocks are small already: 1 takes twice the time */
+#define COMPRESSION_LEVEL (-3) /* the blocks are small already: -1 takes an eighth more */
 #define MOST_FIELDS       24
 #define LITERAL_BITS      11 /* two slots each: texts that are used together do not meet */
 #define LITERAL_SLOTS     (1u << LITERAL_BITS)
@@ -69,8 +69,7 @@ struct kind_state {
     uint8_t fixed_count, group_size; /* fields before the group, fields of a group (0: no group) */
     uint8_t pattern_count;           /* fields of a group that are in the pattern */
     uint8_t codings[MOST_FIELDS];
-    uint32_t differences, signed_ones; /* a bit for each field before the group */
-    uint64_t last[MOST_FIELDS];        /* values of the last item, where coded as a difference */
+    uint64_t last[MOST_FIELDS]; /* values of the last item */
     uint64_t missing;
 };
 
@@ -147,7 +146,7 @@ static uint8_t *put_varint_bytewise(uint8_t *at, uint64_t value)
 }
 
 /*
- * RECORD_VARINT_BYTES have room. Of two to eight bytes, all eight are stored: the lengths of
+ * RECORD_VARINT_BYTES have room. Of three to eight bytes, all eight are stored: the lengths of
  * values follow no rule, and a jump for each byte would be foretold wrongly once a value.
  */
 static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
@@ -156,9 +155,14 @@ static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
         *at = (uint8_t)value;
         return at + 1;
     }
+    if (value < 0x4000) { /* most numbers of texts */
+        at[0] = (uint8_t)(value | 0x80);
+        at[1] = (uint8_t)(value >> 7);
+        return at + 2;
+    }
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (value < UINT64_C(1) << 56) {
-        const unsigned bytes = log2_floor_u64(value) / 7 + 1;
+        const unsigned bytes = (9 * log2_floor_u64(value) + 73) / 64; /* log2 / 7 + 1 */
 
         /* Seven bits a byte: halves of 28 bits move apart, then quarters, then eighths. */
         value = (value & UINT64_C(0x00fffffff0000000)) << 4 | (value & UINT64_C(0x0fffffff));
@@ -246,9 +250,8 @@ static bool grow(struct record *record, size_t needed)
 /* Room for this many bytes in the buffer; what is there may be written for it. */
 static inline bool make_room(struct record *record, size_t bytes)
 {
-    if (record->raw_size - record->used >= bytes &&
-        (record->used + bytes <= RECORD_BLOCK_BYTES || !record->used))
-        return !is_stopped(record);
+    if (record->used + bytes <= RECORD_BLOCK_BYTES)
+        return true; /* the buffer is never smaller */
     write_block(record, RECORD_TAG_ITEMS);
     if (is_stopped(record))
         return false;
@@ -278,10 +281,6 @@ static void read_shape(struct kind_state *kind, const char *shape)
         kind->group_size = (uint8_t)(count - kind->fixed_count);
     else
         kind->fixed_count = (uint8_t)count;
-    for (unsigned i = 0; i < kind->fixed_count; i++) {
-        kind->differences |= (uint32_t)(kind->codings[i] == CODED_DELTA) << i;
-        kind->signed_ones |= (uint32_t)(kind->codings[i] == CODED_SIGNED) << i;
-    }
 }
 
 static void put_kinds(struct record *record)
@@ -639,15 +638,15 @@ bool record_wants(struct record *record, enum record_kind kind)
     return false;
 }
 
+/* RECORD_VARINT_BYTES have room. */
 static inline uint8_t *put_field(struct kind_state *kind, size_t field, uint8_t *at, uint64_t value)
 {
-    switch (kind->codings[field]) {
-    case CODED_DELTA: {
-        const uint64_t difference = value - kind->last[field];
+    const uint64_t last = kind->last[field];
 
-        kind->last[field] = value;
-        return put_varint(at, record_zigzag(difference));
-    }
+    kind->last[field] = value;
+    switch (kind->codings[field]) {
+    case CODED_DELTA:
+        return put_varint(at, record_zigzag(value - last));
     case CODED_SIGNED:
         return put_varint(at, record_zigzag(value));
     default:
@@ -655,28 +654,40 @@ static inline uint8_t *put_field(struct kind_state *kind, size_t field, uint8_t 
     }
 }
 
-/* The fields before the group, as put_field() does; those from the count on are 0. */
-static uint8_t *put_fixed(struct kind_state *kind, uint8_t *at, const uint64_t *fields,
-                          size_t count)
+/* A bit for each value, at most 64, that is another than before. */
+static inline uint64_t other_values(const uint64_t *values, const uint64_t *before, size_t count)
+{
+    uint64_t mask = 0;
+    size_t i = 0;
+
+    for (; i + 4 <= count; i += 4) {
+        const unsigned four = (values[i] != before[i]) | (values[i + 1] != before[i + 1]) << 1 |
+                              (values[i + 2] != before[i + 2]) << 2 |
+                              (values[i + 3] != before[i + 3]) << 3;
+
+        mask |= (uint64_t)four << i;
+    }
+    for (; i < count; i++)
+        mask |= (uint64_t)(values[i] != before[i]) << i;
+    return mask;
+}
+
+/*
+ * The fields before the group: a bit for each that is another than in the last item of the kind,
+ * then those. Three of four are the same.
+ */
+static inline uint8_t *put_fixed(struct kind_state *kind, uint8_t *at, const uint64_t *fields)
 {
     const size_t fixed = kind->fixed_count;
-    const uint32_t differences = kind->differences, signed_ones = kind->signed_ones;
+    uint64_t mask;
 
-    if (count < fixed) {
-        for (size_t i = 0; i < fixed; i++)
-            at = put_field(kind, i, at, i < count ? fields[i] : 0);
-        return at;
-    }
-    for (size_t i = 0; i < fixed; i++) {
-        uint64_t value = fields[i];
+    mask = other_values(fields, kind->last, fixed);
+    if (fixed)
+        at = put_varint(at, mask);
+    for (; mask; mask &= mask - 1) {
+        const unsigned i = ctz_u64(mask);
 
-        if (differences >> i & 1) {
-            value = record_zigzag(value - kind->last[i]);
-            kind->last[i] = fields[i];
-        } else if (signed_ones >> i & 1) {
-            value = record_zigzag(value);
-        }
-        at = put_varint(at, value);
+        at = put_field(kind, i, at, fields[i]);
     }
     return at;
 }
@@ -767,20 +778,19 @@ struct record_pattern *record_pattern(struct record *record, enum record_kind wh
 
 /* An item up to its groups. NULL: it has no place, and is counted. */
 static uint8_t *begin_item(struct record *record, enum record_kind which, uint64_t now_ns,
-                           const uint64_t *fields, size_t count, size_t values)
+                           const uint64_t *fields, size_t values)
 {
     struct kind_state *kind = &record->kinds[which];
-    const size_t fixed = kind->fixed_count;
     uint8_t *at;
 
-    if (!make_room(record, (5 + fixed + values) * RECORD_VARINT_BYTES)) {
+    if (!make_room(record, (6 + kind->fixed_count + values) * RECORD_VARINT_BYTES)) {
         kind->missing++;
         return NULL;
     }
     at = put_varint(record->raw + record->used, record->first_code + which);
     at = put_varint(at, record_zigzag(now_ns - record->last_ns));
     record->last_ns = now_ns;
-    return put_fixed(kind, at, fields, count);
+    return put_fixed(kind, at, fields);
 }
 
 static void end_item(struct record *record, const uint8_t *end)
@@ -792,10 +802,8 @@ static void end_item(struct record *record, const uint8_t *end)
 /* Values as differences: a bit for each that is another than in the last item, then those. */
 static uint8_t *put_differences(uint8_t *at, struct record_pattern *pattern, const uint64_t *values)
 {
-    uint64_t mask = 0;
+    const uint64_t mask = other_values(values, pattern->last, pattern->value_count);
 
-    for (size_t i = 0; i < pattern->value_count; i++)
-        mask |= (uint64_t)(values[i] != pattern->last[i]) << i;
     at = put_varint(at, mask);
     for (uint64_t left = mask; left; left &= left - 1) {
         const unsigned i = ctz_u64(left);
@@ -815,8 +823,7 @@ void record_item_patterned(struct record *record, enum record_kind which, uint64
     if (!record || !record_wants(record, which))
         return;
     record->is_busy = true;
-    at = begin_item(record, which, now_ns, fields, record->kinds[which].fixed_count,
-                    pattern ? pattern->value_count : 0);
+    at = begin_item(record, which, now_ns, fields, pattern ? pattern->value_count : 0);
     if (at) {
         const bool has_mask =
             pattern && pattern != &record->forgotten && pattern->value_count <= RECORD_MASK_VALUES;
@@ -855,63 +862,62 @@ static void put_patterned(struct record *record, enum record_kind which, uint64_
     base_free_array(record->services, values, count + 1, sizeof *values);
 }
 
-static void put_item(struct record *record, enum record_kind which, uint64_t now_ns,
-                     const uint64_t *fields, size_t count, const uint64_t *groups,
-                     size_t group_count)
+static void put_groups(struct record *record, enum record_kind which, uint64_t now_ns,
+                       const uint64_t *fields, const uint64_t *groups, size_t group_count)
 {
     struct kind_state *kind = &record->kinds[which];
     const size_t fixed = kind->fixed_count, size = kind->group_size;
-    const size_t most = RECORD_ITEM_VALUES / (size + 1);
     uint8_t *at;
 
-    if (group_count > most) {
-        record->groups_missing += group_count - most;
-        group_count = most;
+    if (group_count > RECORD_ITEM_VALUES / (size + 1)) {
+        record->groups_missing += group_count - RECORD_ITEM_VALUES / (size + 1);
+        group_count = RECORD_ITEM_VALUES / (size + 1);
     }
-    at = begin_item(record, which, now_ns, fields, count, group_count * size);
+    at = begin_item(record, which, now_ns, fields, group_count * size);
     if (!at)
         return;
-    if (size)
-        at = put_varint(at, group_count);
+    at = put_varint(at, group_count);
     for (size_t i = 0; i < group_count; i++)
         for (size_t j = 0; j < size; j++)
             at = put_field(kind, fixed + j, at, *groups++);
     end_item(record, at);
 }
 
-static void item(struct record *record, enum record_kind kind, uint64_t now_ns,
-                 const uint64_t *fields, size_t count, const uint64_t *groups, size_t group_count)
-{
-    if (!record_wants(record, kind))
-        return;
-    if (record->kinds[kind].pattern_count) {
-        uint64_t whole[MOST_FIELDS] = {0};
-
-        memcpy(whole, fields, min_u64(count, record->kinds[kind].fixed_count) * sizeof *fields);
-        put_patterned(record, kind, now_ns, whole, groups, group_count);
-        return;
-    }
-    record->is_busy = true;
-    put_item(record, kind, now_ns, fields, count, groups, group_count);
-    record->is_busy = false;
-}
-
 void record_item_with(struct record *record, enum record_kind kind, uint64_t now_ns,
                       const uint64_t *fields, const uint64_t *groups, size_t group_count)
 {
-    if (record)
-        item(record, kind, now_ns, fields, record->kinds[kind].fixed_count, groups, group_count);
+    uint8_t *at;
+
+    if (!record || !record_wants(record, kind))
+        return;
+    if (record->kinds[kind].pattern_count) {
+        put_patterned(record, kind, now_ns, fields, groups, group_count);
+        return;
+    }
+    record->is_busy = true;
+    if (record->kinds[kind].group_size)
+        put_groups(record, kind, now_ns, fields, groups, group_count);
+    else if ((at = begin_item(record, kind, now_ns, fields, 0)) != NULL)
+        end_item(record, at);
+    record->is_busy = false;
 }
 
 void record_item(struct record *record, enum record_kind kind, uint64_t now_ns,
                  const uint64_t *fields, size_t count)
 {
+    uint64_t whole[MOST_FIELDS];
     size_t fixed, size;
 
     if (!record)
         return;
     fixed = record->kinds[kind].fixed_count;
     size = record->kinds[kind].group_size;
-    item(record, kind, now_ns, fields, count, fields + fixed,
-         size && count > fixed ? (count - fixed) / size : 0);
+    if (count < fixed) {
+        memset(whole, 0, sizeof whole);
+        memcpy(whole, fields, count * sizeof *fields);
+        record_item_with(record, kind, now_ns, whole, NULL, 0);
+        return;
+    }
+    record_item_with(record, kind, now_ns, fields, fields + fixed,
+                     size ? (count - fixed) / size : 0);
 }

@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECORD_MAJOR 1
+#define RECORD_MAJOR 2
 #define RECORD_MINOR 0
 
 #define RECORD_BLOCK_BYTES   (256u * 1024u)        /* of items, before they are packed */

@@ -37,7 +37,7 @@ struct file_kind {
     uint8_t pattern_count; /* fields of a group that are in the pattern */
     uint8_t codings[MOST_FIELDS];
     uint8_t places[MOST_FIELDS]; /* in the item, or in the group; NOWHERE: not known here */
-    uint64_t last[MOST_FIELDS];
+    uint64_t last[MOST_FIELDS];  /* values of the last item */
 };
 
 struct own_shape {
@@ -453,15 +453,34 @@ static inline bool get_field(struct record_reader *reader, struct file_kind *kin
         return false;
     switch (kind->codings[field]) {
     case CODED_DELTA:
-        *out = kind->last[field] += record_unzigzag(value);
-        return true;
+        value = kind->last[field] + record_unzigzag(value);
+        break;
     case CODED_SIGNED:
-        *out = record_unzigzag(value);
-        return true;
+        value = record_unzigzag(value);
+        break;
     default:
-        *out = value;
-        return true;
+        break;
     }
+    *out = kind->last[field] = value;
+    return true;
+}
+
+/* The fields before the group: those that the mask has, and the others as in the last item. */
+static bool read_fixed(struct record_reader *reader, struct file_kind *kind)
+{
+    uint64_t mask = 0, value;
+
+    if (kind->fixed_count && !get_varint(reader, &mask))
+        return false;
+    if (mask & ~low_mask_u64(kind->fixed_count))
+        return stop_damaged(reader, "an item has more fields than its kind");
+    for (; mask; mask &= mask - 1)
+        if (!get_field(reader, kind, ctz_u64(mask), &value))
+            return false;
+    for (size_t i = 0; i < kind->fixed_count; i++)
+        if (kind->places[i] != NOWHERE)
+            reader->fields[kind->places[i]] = kind->last[i];
+    return true;
 }
 
 static bool make_groups(struct record_reader *reader, size_t count)
@@ -602,7 +621,7 @@ static bool read_item(struct record_reader *reader, uint64_t code,
 {
     struct file_kind *kind;
     const struct own_shape *own;
-    uint64_t time, value;
+    uint64_t time;
 
     if (code - RECORD_CODE_FIRST >= reader->kind_count)
         return stop_damaged(reader, "an item has a kind that no kind is");
@@ -612,12 +631,8 @@ static bool read_item(struct record_reader *reader, uint64_t code,
         return false;
     reader->time_ns += record_unzigzag(time);
     memset(reader->fields, 0, sizeof reader->fields);
-    for (size_t i = 0; i < kind->fixed_count; i++) {
-        if (!get_field(reader, kind, i, &value))
-            return false;
-        if (kind->places[i] != NOWHERE)
-            reader->fields[kind->places[i]] = value;
-    }
+    if (!read_fixed(reader, kind))
+        return false;
     out_item->group_count = 0;
     if (kind->group_size &&
         !read_groups(reader, kind, kind->is_known ? own->group_size : 0, &out_item->group_count))

@@ -329,8 +329,8 @@ static void tells_another_version(void **state)
     test_blocks_end(&blocks, 0, 0, 0, 0);
     assert_null(record_reader_open_bytes(base_services_libc(), "old/record.ddr", blocks.file,
                                          blocks.file_size, error));
-    assert_string_equal(error, "old/record.ddr: the record is of version 2.0; this drydock reads "
-                               "version 1");
+    assert_string_equal(error, "old/record.ddr: the record is of version 3.0; this drydock reads "
+                               "version 2");
     assert_null(record_reader_open_bytes(base_services_libc(), "x", "drydock events", 14, error));
     assert_string_equal(error, "x: this is no record of drydock");
     assert_null(record_reader_open(base_services_libc(), "/nowhere/record.ddr", error));
@@ -353,13 +353,15 @@ static void matches_names(void **state)
     test_blocks_kind(&blocks, "placed", "colour:t bytes:u allocation:d");
     test_blocks_kind(&blocks, "call", "name:t | value:u length:u ");
     for (unsigned i = 0; i < 2; i++) {
-        const uint8_t later[] = {3, 0, 1, 2, 1, 4}, placed[] = {4, 20, 9, 77, 10};
+        const uint8_t later[] = {3, 0, 3, 1, 2, 1, 4};
+        /* The mask of the fields that change: all of the first item, the allocation of the next. */
+        const uint8_t placed[2][6] = {{4, 20, 7, 9, 77, 10}, {4, 20, 4, 10}};
         const uint8_t call[] = {5, 0, 0, 2, 50, 51, 60, 61};
 
         memcpy(blocks.raw + blocks.raw_size, later, sizeof later);
         blocks.raw_size += sizeof later;
-        memcpy(blocks.raw + blocks.raw_size, placed, sizeof placed);
-        blocks.raw_size += sizeof placed;
+        memcpy(blocks.raw + blocks.raw_size, placed[i], i ? 4 : 6);
+        blocks.raw_size += i ? 4 : 6;
         memcpy(blocks.raw + blocks.raw_size, call, sizeof call);
         blocks.raw_size += sizeof call;
     }
@@ -442,6 +444,14 @@ static void refuses_hostile_counts(void **state)
         test_blocks_begin(&blocks, RECORD_MAJOR);
         test_blocks_end(&blocks, huge[i], 0, 0, 0);
         assert_damaged(&blocks, "the end counts other items");
+
+        test_blocks_begin(&blocks, RECORD_MAJOR);
+        test_blocks_kind(&blocks, "placed", "bytes:u ");
+        test_blocks_varint(&blocks, 3);
+        test_blocks_varint(&blocks, 0);
+        test_blocks_varint(&blocks, huge[i]);
+        test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
+        assert_damaged(&blocks, "an item has more fields than its kind");
     }
     test_blocks_begin(&blocks, RECORD_MAJOR);
     test_blocks_kind(&blocks, "call", "name:? ");

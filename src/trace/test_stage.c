@@ -340,7 +340,7 @@ static void add_part(void *context, const char *text, size_t length, unsigned ty
 static void check_parts(const struct trace_event *event, const char *line, size_t length)
 {
     struct parts parts = {.length = 0};
-    const struct trace_visitor visitor = {add_part, &parts};
+    const struct trace_visitor visitor = {.part = add_part, .context = &parts};
 
     trace_event_visit(event, &visitor);
     assert_true(parts.length <= length);

@@ -152,6 +152,12 @@ struct trace_visitor {
     /* A text that is no value lives as long as the program does; it ends at its length. */
     void (*part)(void *context, const char *text, size_t length, unsigned type, uint64_t value);
     void *context;
+    /*
+     * Optional, for who has read these page-table entries already: true, and their hash as
+     * miniport_entries_hash() makes it. False: it is made.
+     */
+    bool (*knows_entries)(void *context, const DXGK_PTE *entries, uint64_t count,
+                          uint64_t *out_hash);
 };
 
 void trace_event_visit(const struct trace_event *event, const struct trace_visitor *visitor);

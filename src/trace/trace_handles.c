@@ -1,8 +1,6 @@
 /* Trace handles: linear probing; a removal moves later entries back, so there are no tombstones. */
 #include "trace/trace_handles.h"
 
-#include "base/hash.h"
-
 #include <stdbool.h>
 #include <string.h>
 
@@ -23,7 +21,9 @@ void trace_handles_fini(struct trace_handles *handles)
 static size_t home_of(const struct trace_handles *handles, enum trace_handle_kind kind,
                       const void *handle)
 {
-    return (size_t)hash_pair(kind, (uintptr_t)handle) & (handles->capacity - 1);
+    const uint64_t key = (uintptr_t)handle ^ (uint64_t)kind << 56;
+
+    return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (handles->capacity - 1);
 }
 
 /* The slot of the handle, or the free one where it belongs. The table has a free slot. */

@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "base/hash.h"
+#include "miniport/entries.h"
 #include "miniport/operation.h"
 
 #include <inttypes.h>
@@ -65,6 +66,17 @@ static const struct {
 
 /* ---- Arrays ---- */
 
+static uint64_t hash_of_ptes(const struct trace_line *line, const DXGK_PTE *entries, UINT count)
+{
+    const struct trace_visitor *visitor = line->visitor;
+    uint64_t hash;
+
+    if (visitor && visitor->knows_entries &&
+        visitor->knows_entries(visitor->context, entries, count, &hash))
+        return hash;
+    return miniport_entries_hash(entries, count);
+}
+
 static void put_ptes(struct trace_line *line, const char *name, const DXGK_PTE *entries, UINT count)
 {
     if (!entries) {
@@ -77,8 +89,7 @@ static void put_ptes(struct trace_line *line, const char *name, const DXGK_PTE *
         trace_put_plain_hex(line, ":", 1, (uint64_t)entries[i].PageAddress);
     }
     if (count > TRACE_ARRAY_SHOWN)
-        trace_put(line, " .. #%016" PRIx64,
-                  hash_words(entries, (size_t)count * sizeof *entries / sizeof(uint64_t)));
+        trace_put(line, " .. #%016" PRIx64, hash_of_ptes(line, entries, count));
     trace_put_text(line, "]");
 }
 

@@ -291,13 +291,13 @@ static void page_table_updates_have_their_lines(void **state)
                   "PageTableLevel=0 hAllocation=- PageTableAddress=0x9000 UpdateMode=1 "
                   "StartIndex=0 NumPageTableEntries=5 Flags=0x0 DriverProtection=0x0 "
                   "AllocationOffsetInBytes=0 hProcess=- FirstPteVirtualAddress=0x0 "
-                  "pPageTableEntries=[0x1:0x40 0x1:0x41 0x1:0x42 0x1:0x43 .. #935434dbc89e649a]");
+                  "pPageTableEntries=[0x1:0x40 0x1:0x41 0x1:0x42 0x1:0x43 .. #c46958e61f96bef5]");
     entries[4].PageAddress++;
     assert_fields(arg, "UPDATE_PAGE_TABLE",
                   "PageTableLevel=0 hAllocation=- PageTableAddress=0x9000 UpdateMode=1 "
                   "StartIndex=0 NumPageTableEntries=5 Flags=0x0 DriverProtection=0x0 "
                   "AllocationOffsetInBytes=0 hProcess=- FirstPteVirtualAddress=0x0 "
-                  "pPageTableEntries=[0x1:0x40 0x1:0x41 0x1:0x42 0x1:0x43 .. #098de469be508b40]");
+                  "pPageTableEntries=[0x1:0x40 0x1:0x41 0x1:0x42 0x1:0x43 .. #583fa679cf5d8873]");
 
     arg = arguments(DXGK_OPERATION_FLUSH_TLB);
     arg.FlushTlb.RootPageTableAddress.SegmentId = 1;

@@ -3,6 +3,7 @@
  */
 #include "bench/run/run_note_private.h"
 
+#include "miniport/entries.h"
 #include "miniport/operation.h"
 
 #include <stdlib.h>
@@ -173,6 +174,7 @@ void run_note_operation(struct run_record_manager *manager,
     item.allocation = object ? object->number
                              : run_record_number(manager->record, TRACE_HANDLE_ALLOCATION,
                                                  miniport_operation_allocation(arguments));
+    manager->record->entries = (struct run_record_entries){0};
     if (arguments->Operation == DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY)
         run_note_fence_homes(manager, &arguments->NotifyFenceResidency);
     find_place(manager, object, miniport_operation_source(arguments), job, true, byte,
@@ -247,8 +249,20 @@ void run_note_job_ends(struct run_record_manager *manager, const struct vidmm_no
         manager->part_first = manager->part_end = 0;
 }
 
+/* The hash of all entries of the operation, for the line of the call that will have them. */
+static void add_hash(struct run_record_entries *entries, const struct vidmm_note_entries *noted)
+{
+    if (!noted->hash || (entries->count && noted->entries != entries->first + entries->count))
+        return;
+    if (!entries->count)
+        entries->first = noted->entries;
+    entries->count += noted->count;
+    entries->hash = miniport_entries_add_hash(entries->hash, noted->hash);
+}
+
 void run_note_entries(struct run_record_manager *manager, const struct vidmm_note_entries *noted)
 {
+    add_hash(&manager->record->entries, noted);
     ITEM(manager, entries, .covers = noted->entry_bytes,
          .operation = run_note_numbered(manager, RUN_RECORD_OPERATIONS, noted->operation),
          .process = run_note_number_of(manager, noted->process), .level = noted->level,

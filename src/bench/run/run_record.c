@@ -83,7 +83,8 @@ bool run_record_open(struct run_record *record, const struct machine *machine,
 {
     const struct record_limits limits = {.file_bytes = config->record_limit};
 
-    *record = (struct run_record){.machine = machine, .result = result};
+    *record = (struct run_record){
+        .machine = machine, .result = result, .has_added_layer = config->add_layer != NULL};
     if (!config->record_file)
         return true;
     record->patterns = calloc(RUN_RECORD_PATTERNS, sizeof *record->patterns);
@@ -144,13 +145,18 @@ void run_record_print(struct run_record *record, const char *text)
                     .text = record_text(record->record, text));
 }
 
+static inline bool is_behind(const struct run_record *record)
+{
+    return record->steps_noted != record->result->step_count ||
+           record->findings_noted != record->result->finding_count;
+}
+
 /* What was told goes to the file, so that a run that is killed has it there. */
 void run_record_progress(struct run_record *record)
 {
     const struct run_result *result = record->result;
 
-    if (!record->record || (record->steps_noted == result->step_count &&
-                            record->findings_noted == result->finding_count))
+    if (!record->record || !is_behind(record))
         return;
     while (record->steps_noted < result->step_count) {
         const struct run_step *step = &result->steps[record->steps_noted++];
@@ -406,7 +412,7 @@ static inline void add_value(struct run_record *record, const char *text, size_t
     record->values[record->part_count++] = value;
     hash = (hash ^ ((uintptr_t)text + (length << 48) + ((uint64_t)type << 56))) *
            UINT64_C(0x9e3779b97f4a7c15);
-    record->pattern_hash = hash ^ hash >> 29;
+    record->pattern_hash = rotate_left_u64(hash, 29);
 }
 
 /* A value that is a text, or has no room yet: out of line, as few values are. */
@@ -437,6 +443,17 @@ static void note_value(void *context, const char *text, size_t length, unsigned 
         add_value(record, text, length, type, value);
 }
 
+/* Entries are read once: for the note of the manager, which has come before the call. */
+static bool knows_entries(void *context, const DXGK_PTE *entries, uint64_t count,
+                          uint64_t *out_hash)
+{
+    const struct run_record *record = context;
+
+    *out_hash = record->entries.hash;
+    return !record->has_added_layer && entries == record->entries.first &&
+           count == record->entries.count;
+}
+
 /* Text and type of a part, in the second round over the parts of a call. */
 static void note_text(void *context, const char *text, size_t length, unsigned type, uint64_t value)
 {
@@ -450,7 +467,7 @@ static void note_text(void *context, const char *text, size_t length, unsigned t
 static struct record_pattern *make_pattern(struct run_record *record,
                                            const struct trace_event *event)
 {
-    const struct trace_visitor visitor = {note_text, record};
+    const struct trace_visitor visitor = {note_text, record, knows_entries};
     const size_t count = record->part_count;
     struct record_pattern *pattern = NULL;
 
@@ -513,7 +530,7 @@ static uint64_t operation_text(struct run_record *record, const struct trace_eve
 
 static void put_call(struct run_record *record, const struct trace_event *event)
 {
-    const struct trace_visitor visitor = {note_value, record};
+    const struct trace_visitor visitor = {note_value, record, knows_entries};
     const bool has_object = trace_event_has_object(event);
     const char kind = trace_event_object_kind(event);
 
@@ -535,6 +552,8 @@ static void put_call(struct run_record *record, const struct trace_event *event)
             .operation = operation_text(record, event),
             .status = event->phase == TRACE_AFTER ? (uint32_t)event->status : 0},
         find_pattern(record, event), record->values);
+    if (!event->is_callback)
+        record->entries = (struct run_record_entries){0}; /* a driver might write to them */
 }
 
 static void note_call(struct run_record *record, const struct trace_event *event)
@@ -561,7 +580,8 @@ void run_record_event(struct run_record *record, const struct trace_event *event
         return;
     record->handles = event->handles;
     record->last_ns = run_record_now(record);
-    run_record_progress(record);
+    if (is_behind(record))
+        run_record_progress(record);
     record->sequence = event->sequence;
     put_call(record, event);
     if (!event->is_callback)

@@ -35,6 +35,13 @@ struct run_record_pattern {
     struct record_pattern *pattern;
 };
 
+/* Page-table entries of the operation at hand that the manager has told, and their hash. */
+struct run_record_entries {
+    const DXGK_PTE *first;
+    uint64_t count; /* 0: none */
+    uint64_t hash;
+};
+
 struct run_record {
     struct record *record;         /* NULL: the run is not recorded */
     const struct machine *machine; /* NULL: it is gone, and it is last_ns */
@@ -53,6 +60,9 @@ struct run_record {
     uint64_t pattern_hash;
     struct record_call_group *groups;    /* of a call whose pattern is not known yet; else NULL */
     struct run_record_pattern *patterns; /* by hash, RUN_RECORD_PATTERNS */
+    /* For the next call, if no layer of a test is in between that could give the driver others. */
+    struct run_record_entries entries;
+    bool has_added_layer;
 };
 
 /* Before the cage is closed. Writes the facts that are known by now. False: no memory. */

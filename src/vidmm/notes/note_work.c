@@ -9,11 +9,11 @@
 #include "vidmm/work/client.h"
 #include "vidmm/work/submission.h"
 
+#include "miniport/entries.h"
 #include "miniport/operation.h"
 #include "vidsch/vidsch.h"
 
 #include <stddef.h>
-#include <string.h>
 
 static void tell(const struct vidmm *vidmm, const struct vidmm_note *note)
 {
@@ -119,87 +119,6 @@ static struct vidmm_note_entries entry_note(const DXGK_PTE *entry)
     };
 }
 
-/* Entries from the first on that are one range. */
-struct entry_range {
-    uint64_t count;
-    int64_t stride; /* in pages */
-    bool is_scattered;
-};
-
-/* An entry as it is in memory: its flags and its address. */
-typedef uint64_t entry_words __attribute__((vector_size(16)));
-
-_Static_assert(sizeof(entry_words) == sizeof(DXGK_PTE) && offsetof(DXGK_PTE, PageAddress) == 8,
-               "two words");
-
-static inline entry_words load_entry(const DXGK_PTE *entry)
-{
-    entry_words words;
-
-    memcpy(&words, entry, sizeof words);
-    return words;
-}
-
-/*
- * How many of the entries have the flags of the first and, if the mask is all ones, addresses that
- * go on by the stride; those before `known` do. Both words of an entry at once, and one jump for
- * four entries: this reads all entries of all page tables.
- */
-static uint64_t count_alike(const DXGK_PTE *entries, uint64_t known, uint64_t count,
-                            ULONGLONG stride, ULONGLONG mask)
-{
-    const entry_words step = {0, stride}, compared = {~UINT64_C(0), mask};
-    entry_words wanted = load_entry(entries);
-
-    wanted[1] += known * stride;
-    for (; known + 4 <= count; known += 4) {
-        entry_words next = wanted, other = {0, 0};
-
-        for (unsigned i = 0; i < 4; i++) {
-            other |= load_entry(&entries[known + i]) ^ next;
-            next += step;
-        }
-        other &= compared;
-        if (other[0] | other[1])
-            break;
-        wanted = next;
-    }
-    for (; known < count; known++) {
-        entry_words other = (load_entry(&entries[known]) ^ wanted) & compared;
-
-        if (other[0] | other[1])
-            break;
-        wanted += step;
-    }
-    return known;
-}
-
-/*
- * All invalid; or with the same flags, and addresses that go on by the same stride. Pages of system
- * memory follow each other by chance: there the flags are enough.
- */
-static struct entry_range fold(const DXGK_PTE *entries, uint64_t count)
-{
-    struct entry_range range = {.count = 1};
-    ULONGLONG stride;
-    uint64_t even;
-
-    if (!entries[0].Valid) {
-        range.count = count_alike(entries, 1, count, 0, ~UINT64_C(0));
-        while (range.count < count && !entries[range.count].Valid)
-            range.count++;
-        return range;
-    }
-    if (count == 1 || entries[1].Flags != entries[0].Flags)
-        return range;
-    stride = entries[1].PageAddress - entries[0].PageAddress;
-    even = count_alike(entries, 2, count, stride, ~UINT64_C(0));
-    range.count = entries[0].Segment ? even : count_alike(entries, even, count, 0, 0);
-    range.is_scattered = range.count != even;
-    range.stride = range.is_scattered ? 0 : (int64_t)stride;
-    return range;
-}
-
 static void tell_entries(const struct vidmm *vidmm, const struct vidmm_process *process,
                          const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
 {
@@ -209,15 +128,16 @@ static void tell_entries(const struct vidmm *vidmm, const struct vidmm_process *
     uint64_t at = 0;
 
     do {
-        struct entry_range range = {.count = count};
+        struct miniport_entries range = {.count = count};
         struct vidmm_note note = {.kind = VIDMM_NOTE_ENTRIES};
 
         if (count) {
             note.entries = entry_note(&entries[at]);
             if (!update->Flags.Repeat)
-                range = fold(entries + at, count - at);
+                range = miniport_entries_first(entries + at, count - at);
             note.entries.stride = range.stride * (int64_t)PAGE_BYTES;
             note.entries.is_scattered = range.is_scattered;
+            note.entries.hash = range.hash;
             note.entries.count = range.count;
             note.entries.entries = entries + at;
         }

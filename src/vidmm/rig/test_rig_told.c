@@ -226,6 +226,7 @@ static const struct told_member {
     TOLD(ENTRIES, NUMBER, entries.offset),
     TOLD(ENTRIES, NUMBER, entries.stride),
     TOLD(ENTRIES, NUMBER, entries.is_scattered),
+    TOLD(ENTRIES, NUMBER, entries.hash),
     TOLD(ENTRIES, NUMBER, entries.flags),
     TOLD(SUBMISSION, NUMBER, submission.number),
     TOLD(SUBMISSION, NUMBER, submission.node),
