@@ -394,6 +394,11 @@ static void origin_lines(struct plain_text *plain, const struct report_finding *
                 finding->shrunk_lines == 1 ? "" : "s",
                 report_count(number[1], finding->shrunk_from));
     fputc('\n', plain->stream);
+    if (finding->shrunk_from && finding->campaign && finding->campaign->shrunk_in_part) {
+        put_label(plain, "smaller");
+        campaign_shrink_again_command(finding->campaign, text, sizeof text);
+        fprintf(plain->stream, "drydock %s    (time ran out)\n", text);
+    }
 }
 
 static uint64_t cause_of(const struct report_finding *finding)

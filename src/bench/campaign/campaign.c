@@ -296,6 +296,13 @@ void campaign_shrunk_command(const struct campaign_cause *cause, char *out, size
         snprintf(out + used, out_bytes - used, " --trust-case");
 }
 
+void campaign_shrink_again_command(const struct campaign_cause *cause, char *out, size_t out_bytes)
+{
+    const size_t used = (size_t)snprintf(out, out_bytes, "shrink --seconds 60 ");
+
+    append_quoted(out + used, out_bytes - used, cause->shrunk_path);
+}
+
 uint64_t campaign_record_key(const struct campaign_record *record)
 {
     struct hash hash;

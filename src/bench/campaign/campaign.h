@@ -247,6 +247,7 @@ struct campaign_cause {
     unsigned consequence_count;
     uint64_t consequences_dropped; /* beyond these */
     bool shrunk_loads_code;        /* run_next_code_option() */
+    bool shrunk_in_part;           /* time ran out: a smaller case may be there */
     enum campaign_excuse excuse;
 };
 
@@ -267,6 +268,9 @@ struct campaign_summary {
 
 /* The command that plays the smallest case of a cause that has one, without "drydock ". */
 void campaign_shrunk_command(const struct campaign_cause *cause, char *out, size_t out_bytes);
+
+/* The command that goes on where the time of the smallest case ran out, without "drydock ". */
+void campaign_shrink_again_command(const struct campaign_cause *cause, char *out, size_t out_bytes);
 
 bool campaign_summary_init(struct campaign_summary *summary); /* false: no memory */
 void campaign_summary_fini(struct campaign_summary *summary);

@@ -104,6 +104,25 @@ bool campaign_shrink_rule(const struct campaign_options *options,
     return shrink(options, record, out_repro, how, out, out_result, error);
 }
 
+bool campaign_save_cause(struct campaign_cause *cause, const struct workload *small,
+                         const struct workload_shrink_result *result, const char *path,
+                         struct workload_error *error)
+{
+    const struct campaign_finding *found = &cause->first.findings[cause->finding];
+    struct repro repro;
+    uint32_t option = 0;
+
+    repro_of_finding(&repro, found->kind, found->rule, found->detail.where, found->text);
+    if (!repro_save(&repro, small, result, path, error))
+        return false;
+    cause->shrunk_loads_code = run_next_code_option(small, &option) != NULL;
+    snprintf(cause->shrunk_path, sizeof cause->shrunk_path, "%s", path);
+    cause->shrunk_lines = result->lines_after;
+    cause->shrunk_from = result->lines_before;
+    cause->shrunk_in_part = !result->is_finished;
+    return true;
+}
+
 bool campaign_shrink_cause(const struct campaign_options *options, struct campaign_cause *cause,
                            const struct repro_shrink *how, const char *path,
                            struct workload_error *error)
@@ -111,19 +130,12 @@ bool campaign_shrink_cause(const struct campaign_options *options, struct campai
     struct workload_shrink_result result;
     struct workload *small;
     struct repro repro;
-    uint32_t option = 0;
     bool is_saved;
 
     if (!campaign_shrink_finding(options, &cause->first, cause->finding, how, &small, &result,
                                  &repro, error))
         return false;
-    is_saved = repro_save(&repro, small, &result, path, error);
-    cause->shrunk_loads_code = run_next_code_option(small, &option) != NULL;
+    is_saved = campaign_save_cause(cause, small, &result, path, error);
     workload_free(small);
-    if (!is_saved)
-        return false;
-    snprintf(cause->shrunk_path, sizeof cause->shrunk_path, "%s", path);
-    cause->shrunk_lines = result.lines_after;
-    cause->shrunk_from = result.lines_before;
-    return true;
+    return is_saved;
 }

@@ -41,6 +41,11 @@ bool campaign_shrink_rule(const struct campaign_options *options,
                           struct workload_shrink_result *out_result, struct repro *out_repro,
                           struct workload_error *error);
 
+/* Writes the smallest case of a cause into a file, which the cause names from then on. */
+bool campaign_save_cause(struct campaign_cause *cause, const struct workload *small,
+                         const struct workload_shrink_result *result, const char *path,
+                         struct workload_error *error);
+
 /* The same of a cause, into a file, which the cause names from then on. */
 bool campaign_shrink_cause(const struct campaign_options *options, struct campaign_cause *cause,
                            const struct repro_shrink *how, const char *path,

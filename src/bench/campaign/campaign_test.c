@@ -1,6 +1,7 @@
 /*
  * Campaigns: what a seed draws, and that neither workers nor their ends change what is recorded.
  */
+#include "bench/campaign/campaign_shrinker.h"
 #include "bench/campaign/campaign_shrink.h"
 #include "bench/config/profile.h"
 #include "bench/config/run_options.h"
@@ -664,6 +665,90 @@ static void a_cause_is_made_a_case_that_stands_alone(void **state)
     free(cause);
 }
 
+/* The bytes of a file; the caller frees them. */
+static char *text_of(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = calloc(1, 64 * 1024);
+
+    assert_non_null(file);
+    assert_true(text && fread(text, 1, 64 * 1024 - 1, file) > 0);
+    fclose(file);
+    return text;
+}
+
+static void a_case_that_is_made_beside_a_campaign_is_the_same(void **state)
+{
+    struct workload *workload = dma_size_is_left();
+    const struct campaign_options options = {.driver = "ref",
+                                             .profile = "strict-dma-size-lowered",
+                                             .model = CAMPAIGN_ALL_MODELS,
+                                             .cases = (const struct workload *const *)&workload,
+                                             .case_count = 1};
+    const struct repro_shrink how = {.seconds = 60};
+    struct campaign_shrinker *shrinker = campaign_shrinker_create(&options, &how);
+    struct campaign_cause *cause = calloc(2, sizeof *cause), *other = cause + 1;
+    char path[] = "/tmp/drydock-cause-XXXXXX";
+    struct workload_error error;
+    char *before, *beside;
+
+    assert_non_null(cause);
+    campaign_play(&options, 1, 0, &cause->first);
+    *other = *cause;
+    other->first.seed++;
+    campaign_shrinker_add(shrinker, cause);
+    campaign_shrinker_look(shrinker);
+    close(mkstemp(path));
+    assert_true(campaign_shrink_cause(&options, cause, &how, path, &error));
+    before = text_of(path);
+    assert_false(cause->shrunk_in_part);
+
+    *cause->shrunk_path = '\0';
+    cause->shrunk_lines = cause->shrunk_from = 0;
+    assert_false(campaign_shrinker_take(shrinker, other, path)); /* of another seed */
+    unlink(path);
+    assert_true(campaign_shrinker_take(shrinker, cause, path));
+    beside = text_of(path);
+    assert_string_equal(beside, before);
+    assert_string_equal(cause->shrunk_path, path);
+    assert_true(cause->shrunk_lines <= 3 && cause->shrunk_from == workload->op_count);
+    unlink(path);
+    campaign_shrinker_destroy(shrinker);
+    free(before);
+    free(beside);
+    workload_free(workload);
+    free(cause);
+}
+
+static void what_cannot_be_made_beside_a_campaign_has_no_result(void **state)
+{
+    struct workload *workload = dma_size_is_left();
+    const struct campaign_options options = {.driver = "ref",
+                                             .profile = "strict-dma-size-lowered",
+                                             .model = CAMPAIGN_ALL_MODELS,
+                                             .cases = (const struct workload *const *)&workload,
+                                             .case_count = 1};
+    const struct repro_shrink how = {.seconds = 60};
+    struct campaign_shrinker *shrinker = campaign_shrinker_create(&options, &how);
+    struct campaign_cause *cause = calloc(2, sizeof *cause), *second = cause + 1;
+
+    assert_non_null(cause);
+    campaign_play(&options, 1, 0, &cause->first);
+    snprintf(cause->first.findings[0].rule, sizeof cause->first.findings[0].rule, "PB-005");
+    *second = *cause;
+    second->first.seed++;
+    campaign_shrinker_add(shrinker, cause);
+    campaign_shrinker_add(shrinker, second);
+    assert_false(campaign_shrinker_take(shrinker, second, "/tmp/drydock-nothing")); /* waits */
+    assert_false(campaign_shrinker_take(shrinker, cause, "/tmp/drydock-nothing"));
+    assert_int_equal(access("/tmp/drydock-nothing", F_OK), -1);
+    campaign_shrinker_destroy(shrinker);
+    campaign_shrinker_destroy(NULL);
+    assert_false(campaign_shrinker_take(NULL, cause, "/tmp/drydock-nothing"));
+    workload_free(workload);
+    free(cause);
+}
+
 /* ---- What campaigns have found --------------------------------------------------------------- */
 
 /*
@@ -734,6 +819,8 @@ int main(void)
         cmocka_unit_test(a_strict_profile_finds_what_the_default_accepts),
         cmocka_unit_test(the_reference_driver_follows_a_strict_profile),
         cmocka_unit_test(a_cause_is_made_a_case_that_stands_alone),
+        cmocka_unit_test(a_case_that_is_made_beside_a_campaign_is_the_same),
+        cmocka_unit_test(what_cannot_be_made_beside_a_campaign_has_no_result),
         cmocka_unit_test(a_submission_that_cannot_run_does_not_keep_others_waiting),
         cmocka_unit_test(a_notice_is_seen_before_the_processor_clears_its_entries),
     };

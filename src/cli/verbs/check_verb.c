@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "bench/campaign/campaign_shrink.h"
+#include "bench/campaign/campaign_shrinker.h"
 #include "bench/config/profile.h"
 #include "bench/drivers/source_places.h"
 #include "bench/child/judge.h"
@@ -74,6 +75,7 @@ struct request {
     uint64_t first_done; /* known from the folder */
     char findings[512];  /* folder of smallest cases; "": none are made */
     uint64_t shrink_seconds;
+    struct campaign_shrinker *shrinker; /* beside the campaign; NULL: none */
     bool is_json, is_resumed;
     struct excuses *excuses;
     /* Of --rerun-failed: which items there are, sorted. */
@@ -403,8 +405,11 @@ static void tell_cause(const struct request *request, const struct campaign_caus
 {
     const struct campaign_finding *finding = &cause->first.findings[cause->finding];
 
-    if (request->is_json || campaign_is_advice(cause) ||
-        excuses_of_record(request->excuses, finding) || campaign_follows(&request->summary, cause))
+    if (campaign_is_advice(cause) || excuses_of_record(request->excuses, finding) ||
+        campaign_follows(&request->summary, cause))
+        return;
+    campaign_shrinker_add(request->shrinker, cause);
+    if (request->is_json)
         return;
     cli_note("found %s%s%s: %.*s (seed %" PRIu64 ", %s)",
              finding->rule[0] ? finding->rule : finding->kind, finding->detail.where[0] ? " " : "",
@@ -459,6 +464,7 @@ static void draw_progress(void *context, uint64_t done, uint64_t total)
 {
     struct request *request = context;
 
+    campaign_shrinker_look(request->shrinker);
     terminal_progress(&(struct terminal_task){.what = "check",
                                               .unit = "runs",
                                               .done = done,
@@ -470,6 +476,8 @@ static void draw_progress(void *context, uint64_t done, uint64_t total)
 }
 
 /* ---- Smallest cases -------------------------------------------------------------------------- */
+
+#define BESIDE_TIMES_SLOWER 4
 
 /* Which cause it is, for the progress bar. */
 struct shrinking {
@@ -493,37 +501,54 @@ static void draw_shrinking(void *context, uint32_t before, uint32_t lines, uint3
 }
 
 /*
+ * Beside the campaign, from when a cause appears: NULL where no cases are wanted. The processors
+ * are shared with the campaign, so a cause has more time there.
+ */
+static struct campaign_shrinker *begin_shrinking(const struct request *request,
+                                                 struct shrinking *shrinking)
+{
+    const struct repro_shrink how = {.seconds =
+                                         BESIDE_TIMES_SLOWER * (double)request->shrink_seconds,
+                                     .progress = draw_shrinking,
+                                     .progress_context = shrinking};
+
+    return request->findings[0] ? campaign_shrinker_create(&request->options, &how) : NULL;
+}
+
+/*
  * FOLDER/PB-004-1.case for the first cause of that rule, and so on, each within its time. What
  * cannot be made smaller (it was not shown again, most often) keeps the campaign's command.
  */
-static bool shrink_causes(struct request *request)
+static bool shrink_causes(struct request *request, struct shrinking *shrinking)
 {
     struct campaign_summary *summary = &request->summary;
-    struct shrinking shrinking = {.count = summary->cause_count,
-                                  .seconds = (double)request->shrink_seconds};
     const struct repro_shrink how = {.seconds = (double)request->shrink_seconds,
                                      .progress = draw_shrinking,
-                                     .progress_context = &shrinking};
+                                     .progress_context = shrinking};
 
     if (!request->findings[0] || !summary->cause_count)
         return true;
+    shrinking->count = summary->cause_count;
+    shrinking->seconds = how.seconds;
     if (mkdir(request->findings, 0777) != 0 && errno != EEXIST) {
         cli_error("cannot make '%s': %s", request->findings, strerror(errno));
         return false;
     }
-    for (; shrinking.index < summary->cause_count && !interrupt_came(); shrinking.index++) {
-        struct campaign_cause *cause = &summary->causes[shrinking.index];
+    for (; shrinking->index < summary->cause_count && !interrupt_came(); shrinking->index++) {
+        struct campaign_cause *cause = &summary->causes[shrinking->index];
         struct workload_error error;
         char name[REPORT_CAUSE_NAME], path[700];
 
         if (campaign_is_advice(cause) || cause->excuse)
             continue;
-        report_cause_name(summary, shrinking.index, name);
+        report_cause_name(summary, shrinking->index, name);
         snprintf(path, sizeof path, "%s/%s.case", request->findings, name);
         if (!folder_may_write(path)) {
             cli_error("cannot write '%s': %s", path, strerror(errno));
             return false;
         }
+        if (campaign_shrinker_take(request->shrinker, cause, path) || interrupt_came())
+            continue;
         if (!campaign_shrink_cause(&request->options, cause, &how, path, &error) &&
             !interrupt_came())
             cli_error("the case of %s is not made smaller: %s", name, error.text);
@@ -621,8 +646,10 @@ static enum cli_status run_campaign(struct request *request)
                                              .counts = counts,
                                              .judged = take_judgement,
                                              .progress = draw_progress};
+    struct shrinking shrinking = {0};
     enum campaign_stop stop;
     enum cli_status status;
+    bool are_shrunk;
     char error[512];
 
     if (request->is_rerun && !choose_failed(request))
@@ -658,13 +685,16 @@ static enum cli_status run_campaign(struct request *request)
         return CLI_USAGE;
     }
     request->started = terminal_now();
+    request->shrinker = begin_shrinking(request, &shrinking);
     stop = campaign_run(&request->options, &watcher);
     terminal_end();
     tell_judgements(request);
     campaign_store_flush(request->store);
     campaign_summary_settle(&request->summary);
     excuses_apply(request->excuses, &request->summary, has_all(request, stop));
-    status = shrink_causes(request) ? finish(request, stop) : CLI_USAGE;
+    are_shrunk = shrink_causes(request, &shrinking);
+    campaign_shrinker_destroy(request->shrinker);
+    status = are_shrunk ? finish(request, stop) : CLI_USAGE;
     if (!database_close(request->database, error)) {
         cli_error("%s", error);
         status = CLI_USAGE;
