@@ -1,4 +1,7 @@
+#include "base/rng.h"
 #include "check/rig/test_rig.h"
+
+#include <string.h>
 
 /* Queries the segments again: the driver reports what the test has changed. */
 static void report(struct rig *rig)
@@ -191,6 +194,58 @@ DESCRIPTOR_PAIR(SEG_025, segments[0].Flags.VprSupported = 1; segments[0].VprRang
                 segments[0].VprAlignment = 65536)
 DESCRIPTOR_PAIR(SEG_026, segments[0].Flags.LocalBudgetGroup = 1;
                 segments[0].Flags.NonLocalBudgetGroup = 1, segments[0].Flags.LocalBudgetGroup = 1)
+
+/* Flags and a protected range as the seed draws them: each rule says what a plain model says. */
+static void random_descriptors_break_what_a_plain_model_says(void **state)
+{
+    static const uint64_t places[] = {0, 4096, 65536, 4 * MiB, UINT64_C(1) << 63, UINT64_MAX};
+    struct rig *rig = malloc(sizeof *rig);
+    struct rng rng;
+
+    assert_non_null(rig);
+    rng_init(&rng, 12);
+    for (int i = 0; i < 400; i++) {
+        DXGK_SEGMENTDESCRIPTOR4 *drawn = &rig->segments[0];
+        unsigned __int128 end;
+        bool is_range;
+
+        rig_init(rig, RIG_GPUMMU);
+        drawn->Flags.SupportsCpuHostAperture = rng_chance(&rng, 1, 2);
+        drawn->Flags.SupportsCachedCpuHostAperture = rng_chance(&rng, 1, 2);
+        drawn->Flags.CpuVisible = rng_chance(&rng, 1, 4);
+        drawn->Flags.CacheCoherent = rng_chance(&rng, 1, 4);
+        drawn->Flags.ReservedSysMem = rng_chance(&rng, 1, 4);
+        drawn->Flags.LocalBudgetGroup = rng_chance(&rng, 1, 2);
+        drawn->Flags.NonLocalBudgetGroup = rng_chance(&rng, 1, 2);
+        drawn->Flags.VprSupported = rng_chance(&rng, 3, 4);
+        drawn->CpuTranslatedAddress.QuadPart = RIG_BAR;
+        drawn->VprAlignment = rng_chance(&rng, 1, 2) ? 65536 : 0;
+        drawn->VprRangeStartOffset = places[rng_below(&rng, ARRAY_COUNT(places))];
+        drawn->VprRangeSize = places[rng_below(&rng, ARRAY_COUNT(places))];
+        if (rng_chance(&rng, 1, 3)) /* up to the end of the segment, or a page beyond it */
+            drawn->VprRangeSize =
+                drawn->Size - drawn->VprRangeStartOffset + (rng_chance(&rng, 1, 2) ? 4096 : 0);
+        memset(&rig->counts, 0, sizeof rig->counts);
+        rig_query_segments(rig);
+
+        end = (unsigned __int128)drawn->VprRangeStartOffset + drawn->VprRangeSize;
+        is_range = end <= drawn->Size &&
+                   (!drawn->VprAlignment ||
+                    (drawn->VprRangeStartOffset % 65536 == 0 && drawn->VprRangeSize % 65536 == 0));
+        assert_int_equal(rig->counts.broken[RULE_SEG_012] > 0, drawn->Flags.CacheCoherent);
+        assert_int_equal(rig->counts.broken[RULE_SEG_014] > 0, drawn->Flags.ReservedSysMem);
+        assert_int_equal(rig->counts.broken[RULE_SEG_015] > 0,
+                         drawn->Flags.SupportsCpuHostAperture
+                             ? drawn->Flags.CpuVisible
+                             : drawn->Flags.SupportsCachedCpuHostAperture);
+        assert_int_equal(rig->counts.broken[RULE_SEG_025] > 0,
+                         drawn->Flags.VprSupported && !is_range);
+        assert_int_equal(rig->counts.broken[RULE_SEG_026] > 0,
+                         drawn->Flags.LocalBudgetGroup && drawn->Flags.NonLocalBudgetGroup);
+        rig_fini(rig);
+    }
+    free(rig);
+}
 
 /* Both segments say so: of the second, an aperture, that means nothing. */
 static void report_population(struct rig *rig, uint64_t bytes)
@@ -631,6 +686,7 @@ int main(void)
         cmocka_unit_test(without_a_model_a_window_is_memory_in_one_piece),
         cmocka_unit_test(a_flag_beside_Agp_breaks_BANK_006),
         cmocka_unit_test(segments_may_begin_at_zero_together),
+        cmocka_unit_test(random_descriptors_break_what_a_plain_model_says),
         cmocka_unit_test(flags_are_judged_from_the_version_on_that_has_them),
     };
 
