@@ -73,6 +73,14 @@ moves
 expect '0 wrong lines' 12M "$folder/cl_churn" total=16 buffer=1024 threads=2 steps=30
 [ $has_level_zero = no ] || expect '0 wrong lines' 12M "$folder/ze_churn" total=16 buffer=1024 threads=2 steps=30
 
+# A record has the allocations and their residency, and plays on the same driver without the client.
+"$drydock" exec --driver "$driver/intel.sys" --gpu "$driver/intel_blt.so" --local-memory 12M \
+    --record "$folder/sweep.case" -- "$folder/cl_sweep" total=16 buffer=1024 steps=1 >"$folder/out" 2>&1 ||
+    complain "under a recorder it failed"
+[ "$(grep -c '^alloc .* segments=local' "$folder/sweep.case")" -ge 16 ] || complain "the record lacks allocations"
+"$drydock" run "$folder/sweep.case" --driver "$driver/intel.sys" --gpu "$driver/intel_blt.so" --no-out \
+    >"$folder/out" 2>&1 || complain "the record does not play"
+
 if [ -n "$is_long" ]; then
     # 1/1, 1/2 and 1/8 of what they allocate; then four at once in one eighth; clpeak, whose kernels are not run.
     for memory in 160M 80M 24M; do

@@ -13,14 +13,24 @@
 
 /* What one CPU write is hashed in. */
 #define PIECE_BYTES (UINT64_C(1) << 20)
+/* Allocations of one call that are other drivers' than ours, at most. */
+#define MOST_CREATED 256u
 /* A line of a case has at most so many references. */
 #define MOST_REFERENCES 8192u
+
+/* An allocation of the call that is being made, as the manager has it. */
+struct created {
+    const struct vidmm *vidmm;
+    const struct vidmm_allocation *allocation;
+};
 
 struct recorder_case {
     struct seen *seen;
     FILE *head, *body;
     char *head_text, *body_text;
     size_t head_size, body_size;
+    struct created created[MOST_CREATED]; /* by the call that is being made */
+    unsigned created_count;
     struct list held; /* of all contexts, in the order of their calls */
     unsigned nodes;
     bool has_opaque_note;
@@ -265,7 +275,7 @@ static struct place place_of(const struct seen_process *process, uint64_t va, ui
     const struct seen_mapping *mapping = va ? seen_mapping_at(process, va) : NULL;
 
     if (!mapping || !mapping->allocation || bytes > mapping->end - va ||
-        mapping->offset + (va - mapping->start) + bytes > mapping->allocation->bytes)
+        mapping->offset + (va - mapping->start) + bytes > mapping->allocation->line_bytes)
         return (struct place){0};
     return (struct place){mapping->allocation, mapping->offset + (va - mapping->start)};
 }
@@ -471,7 +481,40 @@ static void drop_all_of(struct recorder_case *recorder, const struct seen_proces
 
 /* ---- Other lines ----------------------------------------------------------------------------- */
 
-static void created_allocation(struct recorder_case *recorder, const struct seen_object *allocation)
+static bool is_local(const struct created *created, unsigned index)
+{
+    const unsigned segment = vidmm_allocation_choice(created->allocation, index);
+    struct vidmm_segment_info info = {.is_aperture = true};
+
+    if (segment && segment <= vidmm_segment_count(created->vidmm))
+        vidmm_segment_info(created->vidmm, segment, &info);
+    return !info.is_aperture;
+}
+
+/*
+ * What the private data says; of another driver's, which is not read here, what that driver has
+ * told the manager, and whether the client sees it.
+ */
+static uint32_t flags_of(const struct seen_object *object, const struct created *created)
+{
+    const bool is_one = vidmm_allocation_choice(created->allocation, 1) == VIDMM_NO_CHOICE;
+    uint32_t flags;
+
+    if (object->bytes)
+        return object->flags;
+    if (is_local(created, 0))
+        flags = is_one ? SGPU_UMD_NO_APERTURE : 0;
+    else
+        flags = is_local(created, 1) ? SGPU_UMD_PREFER_APERTURE : SGPU_UMD_APERTURE_ONLY;
+    if (object->client_address)
+        flags |= SGPU_UMD_EXISTING;
+    else if (flags & SGPU_UMD_APERTURE_ONLY)
+        flags |= SGPU_UMD_CPU_VISIBLE; /* what such drivers lock, they lock for life */
+    return flags;
+}
+
+static void created_allocation(struct recorder_case *recorder, struct seen_object *allocation,
+                               const struct created *created)
 {
     static const struct {
         uint32_t flag;
@@ -482,12 +525,13 @@ static void created_allocation(struct recorder_case *recorder, const struct seen
         {SGPU_UMD_PERMANENT, "permanent-sysmem"},
     };
     const char *between = " flags=";
-    uint32_t flags = allocation->flags;
+    uint32_t flags = flags_of(allocation, created);
 
+    allocation->line_bytes = vidmm_allocation_size(created->allocation);
     if (flags & SGPU_UMD_EXISTING)
         flags |= SGPU_UMD_CPU_VISIBLE; /* the client's own memory, which it reads and writes */
     fprintf(recorder->body, "alloc a%u size=%" PRIu64 " device=d%u segments=%s", allocation->number,
-            allocation->bytes, allocation->device->number,
+            allocation->line_bytes, allocation->device->number,
             flags & SGPU_UMD_APERTURE_ONLY     ? "aperture"
             : flags & SGPU_UMD_NO_APERTURE     ? "local"
             : flags & SGPU_UMD_PREFER_APERTURE ? "aperture,local"
@@ -519,7 +563,7 @@ static void tell_references(struct recorder_case *recorder, const struct d3dkmt_
     for (unsigned i = 0; i < deed->count; i++) {
         struct seen_object *allocation = object_of(recorder, deed->allocations[i]);
 
-        if (!allocation || !allocation->bytes || (!is_gain && !allocation->held))
+        if (!allocation || !allocation->line_bytes || (!is_gain && !allocation->held))
             continue;
         allocation->held += is_gain ? 1 : -1u;
         if (allocation->held != (is_gain ? 1 : 0))
@@ -533,10 +577,20 @@ static void tell_references(struct recorder_case *recorder, const struct d3dkmt_
         fputc('\n', recorder->body);
 }
 
-void recorder_case_deed(struct recorder_case *recorder, const struct d3dkmt_deed *deed)
+static void note_created(struct recorder_case *recorder, const struct vidmm *vidmm,
+                         const struct vidmm_allocation *allocation)
+{
+    if (recorder->created_count < MOST_CREATED)
+        recorder->created[recorder->created_count++] = (struct created){vidmm, allocation};
+}
+
+void recorder_case_deed(struct recorder_case *recorder, const struct vidmm *vidmm,
+                        const struct d3dkmt_deed *deed)
 {
     if (deed->kind == D3DKMT_DEED_SUBMIT)
         handed_over(recorder, deed);
+    else if (deed->kind == D3DKMT_DEED_CREATED && NT_SUCCESS(deed->status))
+        note_created(recorder, vidmm, deed->allocations[0]);
     else if (deed->kind == D3DKMT_DEED_EVICT)
         tell_references(recorder, deed, "evict", false);
     else if ((deed->kind == D3DKMT_DEED_MAKE_RESIDENT && deed->status == STATUS_SUCCESS) ||
@@ -555,7 +609,7 @@ static void name_offered(void *context, struct seen_object *allocation, UINT i)
 {
     struct offer_line *line = context;
 
-    if (!allocation->bytes)
+    if (!allocation->line_bytes)
         return;
     if (!line->has_begun)
         fputs(line->word, line->out);
@@ -576,14 +630,14 @@ static void tell_offers(struct recorder_case *recorder, struct seen_process *pro
 
 static void freed(struct recorder_case *recorder, struct seen_object *allocation)
 {
-    if (!allocation || !allocation->bytes)
+    if (!allocation || !allocation->line_bytes)
         return;
     allocation->is_freed_later = allocation->held_names != 0;
     if (allocation->is_freed_later)
         return;
     read_what_is_unread(recorder, allocation, 0, UINT64_MAX / 2);
     fprintf(recorder->body, "free a%u\n", allocation->number);
-    allocation->bytes = 0; /* no line names it any more */
+    allocation->line_bytes = 0;
 }
 
 static void freed_all(struct recorder_case *recorder, struct seen_process *process,
@@ -641,6 +695,8 @@ void recorder_case_called(struct recorder_case *recorder, void *client,
                         SEEN_DEVICE)
             : NULL;
 
+    if (call->function == D3DKMT_FN_CreateAllocation2)
+        recorder->created_count = 0;
     if (!device)
         return;
     drop_all_of(recorder, process, device, NULL);
@@ -682,12 +738,13 @@ void recorder_case_behind(struct recorder_case *recorder, void *client,
         break;
     case D3DKMT_FN_CreateAllocation2: {
         const D3DKMT_CREATEALLOCATION *arguments = call->arguments;
+        struct seen_object *object;
 
         for (UINT i = 0; i < arguments->NumAllocations; i++) {
             object =
                 seen_find(process, arguments->pAllocationInfo2[i].hAllocation, SEEN_ALLOCATION);
-            if (object && object->bytes && object->device)
-                created_allocation(recorder, object);
+            if (object && object->device && i < recorder->created_count)
+                created_allocation(recorder, object, &recorder->created[i]);
         }
         break;
     }
@@ -710,7 +767,7 @@ void recorder_case_behind(struct recorder_case *recorder, void *client,
 
         for (UINT i = 0; arguments->phAllocationList && i < arguments->AllocationCount; i++) {
             object = seen_find(process, arguments->phAllocationList[i], SEEN_ALLOCATION);
-            if (object && object->bytes && arguments->pPriorities[i])
+            if (object && object->line_bytes && arguments->pPriorities[i])
                 fprintf(recorder->body, "priority a%u %u\n", object->number,
                         arguments->pPriorities[i]);
         }

@@ -44,7 +44,8 @@ void recorder_case_behind(struct recorder_case *recorder, void *client,
 void recorder_case_closed(struct recorder_case *recorder, void *client);
 
 /* What the front does with the manager: residency, as it comes and goes. */
-void recorder_case_deed(struct recorder_case *recorder, const struct d3dkmt_deed *deed);
+void recorder_case_deed(struct recorder_case *recorder, const struct vidmm *vidmm,
+                        const struct d3dkmt_deed *deed);
 
 struct recorder_board {
     const char *title;

@@ -107,6 +107,7 @@ struct seen_object {
     struct seen_use used;   /* by work, in whichever way */
     unsigned held; /* references that the manager has: fewer, while others have the memory */
     struct seen_use read, written;
+    uint64_t line_bytes; /* recorder: as the manager has it; 0: no line names it (any more) */
     unsigned held_names; /* recorder: times that work names it which is not handed over */
     bool is_freed_later; /* ... and it is destroyed */
     struct seen_content *contents;

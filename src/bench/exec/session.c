@@ -85,7 +85,7 @@ static void tell_others(void *context, const struct d3dkmt_deed *deed)
     const struct exec_session *session = context;
 
     if (session->recorder)
-        recorder_case_deed(session->recorder, deed);
+        recorder_case_deed(session->recorder, session->board->vidmm, deed);
     if (!session->board->check || deed->kind == D3DKMT_DEED_SUBMIT)
         return;
     check_client(session->board->check,
