@@ -20,7 +20,7 @@
  * each multiple of CLASS_BYTES. Blocks that a run gave back are the next run's.
  */
 #define POOLED_BYTES (4 * KiB)
-#define CLASS_BYTES  64u
+#define CLASS_BYTES  16u
 #define CHUNK_BYTES  (256 * KiB) /* what the pool asks of the host at a time */
 
 /* Tools that look for misuse of memory have to see each block come and go. */
