@@ -55,12 +55,24 @@ static void each_rule_that_is_not_asked_says_why(void **state)
     }
 }
 
+static void a_rule_is_found_by_its_name_and_another_name_is_no_rules(void **state)
+{
+    static const char *const names[] = {"", "PB", "PB-999", "PB-004 ", " PB-004"};
+
+    for (unsigned i = RULE_NONE + 1; i < RULE_COUNT; i++)
+        assert_int_equal(rule_find(rule_get((enum rule_id)i)->id), i);
+    assert_int_equal(rule_find("pb-004"), RULE_PB_004);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(rule_find(names[i]), RULE_NONE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_rule_that_is_judged_has_its_pair_of_tests),
         cmocka_unit_test(a_rule_has_one_reason_at_most),
         cmocka_unit_test(each_rule_that_is_not_asked_says_why),
+        cmocka_unit_test(a_rule_is_found_by_its_name_and_another_name_is_no_rules),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

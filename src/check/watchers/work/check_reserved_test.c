@@ -246,6 +246,29 @@ static void the_engine_of_patch_is_looked_at(void **state)
     }
 }
 
+/* What its members are, nobody knows: none of them is a reserved one. */
+static void an_operation_without_a_name_has_no_reserved_members(void **state)
+{
+    for (unsigned operation = 24; operation < 40; operation++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_BUILDPAGINGBUFFER probe;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        memset(&probe, 0xff, sizeof probe);
+        probe.Operation = (DXGK_BUILDPAGINGBUFFER_OPERATION)operation;
+        probe.pDmaBuffer = rig->buffer;
+        probe.DmaSize = 64;
+        probe.pDmaBufferPrivateData = NULL;
+        probe.DmaBufferPrivateDataSize = 0;
+        probe.MultipassOffset = 0;
+        miniport_build_paging_buffer(rig->top, NULL, &probe);
+        assert_int_equal(rig->counts.broken[RULE_CALL_001], 0);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +278,7 @@ int main(void)
         cmocka_unit_test(what_a_driver_leaves_in_reserved_members_is_advice),
         cmocka_unit_test(members_of_the_operation_are_looked_at),
         cmocka_unit_test(the_engine_of_patch_is_looked_at),
+        cmocka_unit_test(an_operation_without_a_name_has_no_reserved_members),
         cmocka_unit_test(reserved_bits_of_caps_are_looked_at),
     };
 
