@@ -716,8 +716,8 @@ static void what_a_driver_has_no_function_for_is_not_used(void **state)
         {MINIPORT_DDI_UpdateMonitoredValues, true, true, false, true, true},
         {MINIPORT_DDI_RenderKm, true, true, true, false, true},
         {MINIPORT_DDI_RenderGdi, true, true, true, true, true, .lacks_gdi = true},
-        {MINIPORT_DDI_SetVidPnSourceAddress, true, true, true, true, false},
-        {MINIPORT_DDI_SetVidPnSourceVisibility, true, true, true, true, false},
+        {MINIPORT_DDI_SetVidPnSourceAddress, true, true, true, true, .flips = false},
+        {MINIPORT_DDI_SetVidPnSourceVisibility, true, true, true, true, .flips = false},
     };
 
     for (size_t i = 0; i < 2 * ARRAY_COUNT(cases); i++) {

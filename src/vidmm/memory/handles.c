@@ -34,7 +34,7 @@ static bool grow(struct vidmm *vidmm)
 }
 
 D3DKMT_HANDLE handles_take(struct vidmm *vidmm, struct vidmm_allocation *allocation,
-                          struct resource *resource)
+                           struct resource *resource)
 {
     D3DKMT_HANDLE handle;
     struct handle_slot *slot;

@@ -24,7 +24,7 @@ struct handle_slot {
 
 /* A handle that stands for this; 0: no memory. */
 D3DKMT_HANDLE handles_take(struct vidmm *vidmm, struct vidmm_allocation *allocation,
-                          struct resource *resource);
+                           struct resource *resource);
 void handles_release(struct vidmm *vidmm, D3DKMT_HANDLE handle);
 void handles_fini(struct vidmm *vidmm);
 
