@@ -8,6 +8,8 @@
  *     [-- line 3 --)   [- line 9 -)............ gap ............[---- alloc va= ----)
  *                                   ^ va_next                   ^ va_end
  *
+ * The same gap is what a client's file chooses addresses from (docs/clients.md).
+ *
  * Where the root grows, it is the lowest gap that is wide enough: in the widest one, which is above
  * most lines, the first mapping would make the root as large as it ever gets.
  */
@@ -77,6 +79,13 @@ static bool is_better_gap(const struct player *player, uint64_t bytes)
     return bytes > best && !(player->config.run->mmu.levels == 2 && best >= WIDE_GAP);
 }
 
+static bool client_chooses(const struct player *player)
+{
+    const struct drydock_client *client = client_file_table(player->config.client);
+
+    return client && client->choose_address;
+}
+
 bool player_survey_addresses(struct player *player)
 {
     const struct workload *workload = player->workload;
@@ -90,12 +99,12 @@ bool player_survey_addresses(struct player *player)
         return false;
     for (uint32_t i = 0; i < workload->op_count; i++)
         count += named_by(workload, &workload->ops[i], page_bytes, &ranges[count]);
-    if (count && player->config.run->mmu.reserves_range) {
+    if ((count || client_chooses(player)) && player->config.run->mmu.reserves_range) {
         run_mmu_reserved(&player->config.run->mmu, &ranges[count].start, &ranges[count].end);
         count++;
     }
     qsort(ranges, count, sizeof *ranges, by_start);
-    if (count) {
+    if (count || client_chooses(player)) {
         ranges[count] = (struct named_range){highest, highest};
         for (size_t i = 0; i <= count; i++) {
             uint64_t start = min_u64(ranges[i].start, highest);
@@ -131,11 +140,10 @@ static uint64_t ask_client(struct player *player, uint64_t bytes)
 
 uint64_t player_choose_va(struct player *player, uint64_t bytes)
 {
-    const struct drydock_client *client = client_file_table(player->config.client);
     uint64_t va = player->va_next;
     uint64_t size = align_up(bytes, VA_UNIT);
 
-    if (client && client->choose_address)
+    if (client_chooses(player))
         return ask_client(player, size);
 
     if (player->va_end < va || player->va_end - va < size)
