@@ -5,7 +5,6 @@
 #include <drydock/sgpu.h>
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,63 +58,7 @@ uint64_t client_rules_broken(const struct client_rules *rules, enum client_rule 
     return rules->broken[rule];
 }
 
-void client_rules_break(struct client_rules *rules, enum client_rule rule, const char *format, ...)
-{
-    const uint64_t bit = UINT64_C(1) << rule;
-    const char *name = rules->call ? d3dkmt_function_name(rules->call->function) : NULL;
-    struct finding_argument argument = {.name = ""};
-    char what[160], text[256];
-    va_list arguments;
-
-    rules->broken[rule]++;
-    if (rules->process->told & bit)
-        return;
-    rules->process->told |= bit;
-    va_start(arguments, format);
-    finding_write_sentence(what, sizeof what, &argument, format, arguments);
-    va_end(arguments);
-    if (name)
-        snprintf(text, sizeof text, "D3DKMT%s: %s", name, what);
-    else
-        snprintf(text, sizeof text, "at the end of process %u: %s", rules->process->number, what);
-    rules->told(rules->context,
-                &(struct client_breach){.rule = rule,
-                                        .process = rules->process,
-                                        .call = rules->call,
-                                        .text = text,
-                                        .argument = &argument,
-                                        .stack = rules->call ? rules->call->stack : NULL,
-                                        .stack_count = rules->call ? rules->call->stack_count : 0});
-}
-
 /* ---- Time ------------------------------------------------------------------------------------ */
-
-uint64_t client_rules_value(const struct seen_object *fence)
-{
-    uint64_t value = 0;
-
-    return fence && fence->cpu_address && seen_read(fence->process, fence->cpu_address, &value, 8)
-               ? value
-               : 0;
-}
-
-bool client_rules_is_running(const struct seen_use *use)
-{
-    bool is_awaited = false;
-
-    if (!use->context)
-        return false;
-    for (unsigned i = 0; i < SEEN_SIGNALS; i++) {
-        const struct seen_signal *signal = &use->context->signals[i];
-
-        if (!signal->fence || signal->fence->is_destroyed || signal->sequence < use->sequence)
-            continue;
-        if (client_rules_value(signal->fence) >= signal->value)
-            return false;
-        is_awaited = true;
-    }
-    return is_awaited;
-}
 
 /* The paging fence has the value, or the context waits for it in front of what it gets now. */
 static bool is_behind(const struct seen_object *context, const struct seen_object *queue,
@@ -131,15 +74,6 @@ static bool is_behind(const struct seen_object *context, const struct seen_objec
 }
 
 /* ---- Handles --------------------------------------------------------------------------------- */
-
-struct seen_object *client_rules_find(struct client_rules *rules, D3DKMT_HANDLE handle)
-{
-    struct seen_object *found = seen_find(rules->process, handle, SEEN_ALLOCATION);
-
-    if (!found && seen_was_destroyed(rules->process, handle))
-        client_rules_break(rules, CLIENT_RULE_OLD_HANDLE, "0x%x was destroyed before", handle);
-    return found;
-}
 
 static void check_device(struct client_rules *rules, const struct seen_object *allocation,
                          D3DKMT_HANDLE device)

@@ -45,7 +45,7 @@ struct client_rules {
     const struct d3dkmt_call *call;
 };
 
-/* ---- client_rules.c ---- */
+/* ---- client_rules_told.c ---- */
 
 void client_rules_break(struct client_rules *rules, enum client_rule rule, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -42,8 +42,10 @@ static bool replace(struct seen_ranges *ranges, size_t first, size_t last,
         ranges->list = more;
         ranges->room = room;
     }
-    memmove(ranges->list + first + count, ranges->list + last, after * sizeof *ranges->list);
-    memcpy(ranges->list + first, with, count * sizeof *with);
+    if (after)
+        memmove(ranges->list + first + count, ranges->list + last, after * sizeof *ranges->list);
+    if (count)
+        memcpy(ranges->list + first, with, count * sizeof *with);
     ranges->count = first + count + after;
     return true;
 }

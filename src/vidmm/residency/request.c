@@ -75,7 +75,8 @@ static void begin_waiting(struct request *request)
     if (!request->device)
         return;
     request->device->pending_requests++;
-    turns_note_request(request->device);
+    if (request->device->process->turn.order == VIDMM_NO_TURN)
+        request->vidmm->turns.has_newcomer = true;
 }
 
 static const struct request *last_in_line(const struct vidmm *vidmm)

@@ -194,6 +194,9 @@ struct request *turns_choose(struct vidmm *vidmm)
 {
     struct request *request = container_of(vidmm->requests.next, struct request, link);
 
+    if (vidmm->turns.has_newcomer && vidmm->turns.holder)
+        number_turns(vidmm);
+    vidmm->turns.has_newcomer = false;
     if (!turns_are_taken(vidmm) || request->is_active || !NT_SUCCESS(vidmm->refusal))
         return request;
     if (!vidmm->turns.holder && request->device)
@@ -208,14 +211,6 @@ struct request *turns_choose(struct vidmm *vidmm)
         list_push_front(&vidmm->requests, &request->link);
     }
     return request;
-}
-
-void turns_note_request(struct vidmm_device *device)
-{
-    struct vidmm *vidmm = device->vidmm;
-
-    if (vidmm->turns.holder && device->process->turn.order == VIDMM_NO_TURN)
-        number_turns(vidmm);
 }
 
 void turns_note_work(struct vidmm_device *device)

@@ -39,6 +39,7 @@ struct turns {
     uint64_t since_ns;            /* the holder has had what it needs since then */
     uint64_t worked_ns;           /* the holder was last seen to have work then */
     uint64_t away_bytes;          /* of all processes */
+    bool has_newcomer;            /* a request waits of a process without a place in the order */
 };
 
 void turns_init(struct vidmm_process *process);
@@ -54,8 +55,6 @@ bool turns_are_taken(const struct vidmm *vidmm);
  */
 struct request *turns_choose(struct vidmm *vidmm);
 
-/* The device has a request that waits: its process gets a place in the order, if it has none. */
-void turns_note_request(struct vidmm_device *device);
 /* A request or a submission of the device has ended: its process is not idle before now. */
 void turns_note_work(struct vidmm_device *device);
 
