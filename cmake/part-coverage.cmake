@@ -28,6 +28,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
                      cases/primary-seen-in-the-aperture.case cases/no-contexts.case cases/dma-buffers-in-the-aperture.case
                      cases/sequences/S-11-move.case cases/redirected-presents.case
                      cases/residency-list.case cases/drawn-by-address.case cases/drawn-in-small-buffers.case
-                     cases/drawn-through-an-aperture.case cases/drawn-by-the-kernel.case cases/presents.case cases/buffers-and-a-primary-by-list.case
+                     cases/drawn-through-an-aperture.case cases/drawn-by-the-kernel.case
+                     cases/presents.case cases/buffers-and-a-primary-by-list.case
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 endif()
