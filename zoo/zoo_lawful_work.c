@@ -436,6 +436,11 @@ static NTSTATUS render_km_by_small(struct miniport *self, HANDLE object, DXGKARG
     return miniport_forward_render_km(self, real_subject(zoo_layer_of(self), object), arg);
 }
 
+static NTSTATUS render_gdi_by_small(struct miniport *self, HANDLE object, DXGKARG_RENDERGDI *arg)
+{
+    return miniport_forward_render_gdi(self, real_subject(zoo_layer_of(self), object), arg);
+}
+
 static NTSTATUS present_by_small(struct miniport *self, HANDLE object, DXGKARG_PRESENT *arg)
 {
     return miniport_forward_present(self, real_subject(zoo_layer_of(self), object), arg);
@@ -493,6 +498,7 @@ static void plant_small(struct zoo_layer *layer)
     layer->ops.close_allocation = close_by_small;
     layer->ops.render = render_by_small;
     layer->ops.render_km = render_km_by_small;
+    layer->ops.render_gdi = render_gdi_by_small;
     layer->ops.present = present_by_small;
     layer->ops.escape = escape_by_small;
     layer->ops.patch = patch_by_small;
