@@ -1,11 +1,10 @@
 #include "bench/board/client_file.h"
 
-#include "bench/child/cage.h"
+#include "bench/board/kept_object.h"
 #include "bench/child/crash_recorder.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <string.h>
 
 struct client_file {
     const struct base_services *services;
@@ -13,10 +12,7 @@ struct client_file {
     void *client; /* of create(); NULL: it has no such function */
 };
 
-static struct {
-    char path[1024];
-    void *object; /* of dlopen(); NULL: none has been loaded */
-} loaded;
+static struct kept_object loaded;
 
 static bool refuse(char error[CLIENT_FILE_ERROR_BYTES], const char *path, const char *why)
 {
@@ -24,39 +20,16 @@ static bool refuse(char error[CLIENT_FILE_ERROR_BYTES], const char *path, const 
     return false;
 }
 
-static bool load_object(const char *path, char error[CLIENT_FILE_ERROR_BYTES])
-{
-    char full[sizeof loaded.path];
-    void *object;
-
-    /* Without a slash the system would look elsewhere. */
-    if (snprintf(full, sizeof full, "%s%s", strchr(path, '/') ? "" : "./", path) >=
-        (int)sizeof full)
-        return refuse(error, path, "the path is too long");
-    if (loaded.object && strcmp(loaded.path, full) == 0)
-        return true;
-    if (cage_is_closed())
-        return refuse(error, path, "this process may load no other library");
-    object = dlopen(full, RTLD_NOW | RTLD_LOCAL);
-    if (!object)
-        return refuse(error, path, dlerror());
-    if (loaded.object)
-        dlclose(loaded.object);
-    loaded.object = object;
-    memcpy(loaded.path, full, sizeof full);
-    return true;
-}
-
 bool client_file_load(const struct base_services *services, const char *path, uint64_t seed,
                       struct client_file **out_client, char error[CLIENT_FILE_ERROR_BYTES])
 {
     const struct drydock_client *table;
     struct client_file *client;
-    const char *before;
+    const char *why = kept_object_load(&loaded, path), *before;
 
     *out_client = NULL;
-    if (!load_object(path, error))
-        return false;
+    if (why)
+        return refuse(error, path, why);
     table = dlsym(loaded.object, DRYDOCK_CLIENT_SYMBOL);
     if (!table)
         return refuse(error, path, "it exports no " DRYDOCK_CLIENT_SYMBOL);

@@ -93,7 +93,7 @@ const char *host_tell_refusal(NTSTATUS status, const DRIVER_INITIALIZATION_DATA 
     else if (status == HOST_STATUS_NOT_REGISTERED)
         snprintf(text, size, "it returned success and did not call DxgkInitialize");
     else
-        snprintf(text, size, "it returned the status %s", decode_status((uint32_t)status).text);
+        snprintf(text, size, "it returned the status %s", decode_status(status).text);
     return text;
 }
 

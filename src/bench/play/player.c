@@ -121,7 +121,7 @@ bool player_open_process(struct player *player, uint32_t id)
     } while (player_should_repeat(player, status, &attempts));
     if (!NT_SUCCESS(status))
         return player_stop_with(player, PLAYER_OBJECT, "process %u: status %s", id,
-                                decode_status((uint32_t)status).text);
+                                decode_status(status).text);
     vidmm_set_budget(player->processes[id], VIDMM_BUDGET_LOCAL, player->config.run->budget);
     return true;
 }
@@ -138,7 +138,7 @@ bool player_open_device(struct player *player, uint32_t id)
     player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_DEVICE,
                                                        .device = player->devices[id]});
     return NT_SUCCESS(status) || player_stop_with(player, PLAYER_OBJECT, "device %u: status %s", id,
-                                                  decode_status((uint32_t)status).text);
+                                                  decode_status(status).text);
 }
 
 bool player_open_context(struct player *player, uint32_t id)
@@ -151,7 +151,7 @@ bool player_open_context(struct player *player, uint32_t id)
     return NT_SUCCESS(status) ||
            player_stop_with(player, PLAYER_OBJECT, "context '%s' on node %u: status %s",
                             workload_string(player->workload, source->name), source->node,
-                            decode_status((uint32_t)status).text);
+                            decode_status(status).text);
 }
 
 static bool open_objects(struct player *player)

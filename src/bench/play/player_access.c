@@ -173,7 +173,7 @@ static bool play_access(struct player *player, uint32_t op_index, bool is_write)
     if (!NT_SUCCESS(status)) {
         player_report(player, op_index, "allocation '%s' cannot be locked: status %s",
                       workload_allocation_name(player->workload, op->object),
-                      decode_status((uint32_t)status).text);
+                      decode_status(status).text);
         return true;
     }
     if (is_write)
@@ -203,8 +203,7 @@ bool player_play_lock(struct player *player, uint32_t op_index)
     player->allocations[id].is_locked = NT_SUCCESS(status);
     if (!NT_SUCCESS(status) && player->allocations[id].handle)
         player_report(player, op_index, "allocation '%s' cannot be locked: status %s",
-                      workload_allocation_name(player->workload, id),
-                      decode_status((uint32_t)status).text);
+                      workload_allocation_name(player->workload, id), decode_status(status).text);
     return true;
 }
 

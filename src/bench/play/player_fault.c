@@ -186,7 +186,7 @@ static void judge(struct player *player, uint32_t op_index)
         player_report(player, op_index,
                       "the submission that faulted ended with status %s, and its device is not "
                       "in error",
-                      decode_status((uint32_t)fault->status).text);
+                      decode_status(fault->status).text);
 }
 
 /*
@@ -224,7 +224,7 @@ bool player_play_fault(struct player *player, uint32_t op_index)
         return false;
     if (!NT_SUCCESS(status)) {
         player_report(player, op_index, "no address can be made that faults: status %s",
-                      decode_status((uint32_t)status).text);
+                      decode_status(status).text);
         return true;
     }
     if (!submit(player, op_index, context))

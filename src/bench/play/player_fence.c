@@ -93,7 +93,7 @@ bool player_play_fence_create(struct player *player, uint32_t op_index)
         return true;
     if (!NT_SUCCESS(status)) {
         player_report(player, op_index, "fence %llu was not created: status %s",
-                      (unsigned long long)op->offset, decode_status((uint32_t)status).text);
+                      (unsigned long long)op->offset, decode_status(status).text);
         return true;
     }
     fence->number = data.fence.fence;
@@ -137,7 +137,7 @@ bool player_play_fence_wait(struct player *player, uint32_t op_index)
     }
     if (!NT_SUCCESS(status))
         player_report(player, op_index, "fence %llu cannot be waited for: status %s",
-                      (unsigned long long)op->offset, decode_status((uint32_t)status).text);
+                      (unsigned long long)op->offset, decode_status(status).text);
     if (status != STATUS_PENDING)
         return true;
     while (fence->is_waiting && has_work(player)) {
@@ -168,7 +168,7 @@ static bool move_fences(struct player *player, uint32_t op_index, const char *wh
     }
     if (!NT_SUCCESS(status) && status != STATUS_NOT_SUPPORTED)
         player_report(player, op_index, "fences were not %s: status %s", what,
-                      decode_status((uint32_t)status).text);
+                      decode_status(status).text);
     return true;
 }
 

@@ -440,7 +440,7 @@ static bool finish_alloc(struct player *player, const struct making *making, uin
             return false;
         if (!NT_SUCCESS(status))
             player_report(player, op_index, "alloc %s cannot be mapped at 0x%llx: status %s", name,
-                          (unsigned long long)va, decode_status((uint32_t)status).text);
+                          (unsigned long long)va, decode_status(status).text);
     }
     return true;
 }

@@ -124,7 +124,7 @@ static bool reclaim_one(struct player *player, uint32_t op_index, uint32_t id)
         player_report_late(player, op_index, &player->request.refusal, player->request.status,
                            "reclaim %s: paging it in failed with status %s; needs %llu bytes, "
                            "%llu are available",
-                           name, decode_status((uint32_t)player->request.status).text,
+                           name, decode_status(player->request.status).text,
                            (unsigned long long)player->request.needed,
                            (unsigned long long)player->request.available);
     return true;

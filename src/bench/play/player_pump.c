@@ -123,7 +123,7 @@ static void submission_failed(struct player *player, struct submission *submissi
                      limits.dma_bytes, limits.patch_locations);
         player_report_late(player, submission->op_index, &submission->refusal, status,
                            "submission on context '%s' with %u references failed with status %s%s",
-                           context, op->ref_count, decode_status((uint32_t)status).text, why);
+                           context, op->ref_count, decode_status(status).text, why);
     }
     submission_remove(player, submission);
 }

@@ -48,7 +48,7 @@ struct run_finding *player_report_failure(struct player *player, uint32_t op_ind
     va_end(arguments);
     name_refuser(&player->result->refusal, status, who, sizeof who);
     return player_report(player, op_index, "%s failed with status %s: %s", asked,
-                         decode_status((uint32_t)status).text, who);
+                         decode_status(status).text, who);
 }
 
 struct run_finding *player_report_late(struct player *player, uint32_t op_index,

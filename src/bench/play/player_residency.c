@@ -110,8 +110,7 @@ bool player_play_show(struct player *player, uint32_t op_index)
     player->shown = WORKLOAD_NONE;
     if (!is_taken_away(status))
         player_report(player, op_index, "show %s failed with status %s",
-                      workload_allocation_name(player->workload, id),
-                      decode_status((uint32_t)status).text);
+                      workload_allocation_name(player->workload, id), decode_status(status).text);
     return true;
 }
 
@@ -162,7 +161,7 @@ bool player_play_resident(struct player *player, uint32_t op_index)
         finding = player_report_late(
             player, op_index, &player->request.refusal, status,
             "resident %s failed with status %s: needs %llu bytes, %llu are available",
-            workload_allocation_name(player->workload, id), decode_status((uint32_t)status).text,
+            workload_allocation_name(player->workload, id), decode_status(status).text,
             (unsigned long long)player->request.needed,
             (unsigned long long)player->request.available);
         if (finding) {

@@ -34,7 +34,7 @@ static bool map_references(struct player *player, uint32_t op_index, uint32_t pr
         if (!player_map(player, id, process, 0, bytes, player_choose_va(player, bytes), 0, 0,
                         &status)) {
             player_report(player, op_index, "'%s' cannot be mapped: status %s", name,
-                          decode_status((uint32_t)status).text);
+                          decode_status(status).text);
             return false;
         }
     }

@@ -245,7 +245,7 @@ static bool add_device(struct run_assembly *run)
 
     if (!NT_SUCCESS(status))
         return run_refuse(run, "DxgkDdiAddDevice failed with status %s",
-                          decode_status((uint32_t)status).text);
+                          decode_status(status).text);
     run->is_added = true;
     vidmm_query_early(run->top, &run->early);
     if (run->early.highest_visible_address &&
@@ -291,8 +291,8 @@ static bool start_adapter(struct run_assembly *run)
             return false;
         status = start_device(run);
     }
-    return NT_SUCCESS(status) || run_refuse(run, "DxgkDdiStartDevice failed with status %s",
-                                            decode_status((uint32_t)status).text);
+    return NT_SUCCESS(status) ||
+           run_refuse(run, "DxgkDdiStartDevice failed with status %s", decode_status(status).text);
 }
 
 bool run_restart_device(struct run_assembly *run)
@@ -308,7 +308,7 @@ bool run_restart_device(struct run_assembly *run)
     status = start_device(run);
     return NT_SUCCESS(status) ||
            run_refuse(run, "DxgkDdiStartDevice failed with status %s behind DxgkDdiStopDevice",
-                      decode_status((uint32_t)status).text);
+                      decode_status(status).text);
 }
 
 bool run_raise_driver(struct run_assembly *run)

@@ -45,9 +45,9 @@ const char *decode_status_name(uint32_t status)
     return find_enumerator("NTSTATUS", status);
 }
 
-struct decode_status decode_status(uint32_t status)
+struct decode_status decode_status(NTSTATUS status)
 {
-    const char *name = decode_status_name(status);
+    const char *name = decode_status_name((uint32_t)status);
     struct decode_status decoded;
 
     snprintf(decoded.text, sizeof decoded.text, "0x%08x%s%s", (unsigned)status, name ? " " : "",
@@ -148,7 +148,7 @@ static void write_value(const struct decode_request *request, const struct decod
                  name ? name : "");
         return;
     case DECODE_STATUS:
-        snprintf(out, VALUE_BYTES, "%s", decode_status((uint32_t)value).text);
+        snprintf(out, VALUE_BYTES, "%s", decode_status((NTSTATUS)value).text);
         return;
     case DECODE_FLAGS:
         write_flags(request, field, value, out);

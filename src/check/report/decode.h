@@ -22,6 +22,8 @@
 #ifndef DRYDOCK_CHECK_DECODE_H
 #define DRYDOCK_CHECK_DECODE_H
 
+#include <ntddk.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,7 +54,7 @@ struct decode_status {
     char text[96];
 };
 
-struct decode_status decode_status(uint32_t status);
+struct decode_status decode_status(NTSTATUS status);
 
 /* The WDDM version of an interface version: 20 of DXGKDDI_INTERFACE_VERSION_WDDM2_0. */
 unsigned decode_wddm_of(uint32_t interface_version);

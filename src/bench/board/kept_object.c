@@ -1,0 +1,30 @@
+#include "bench/board/kept_object.h"
+
+#include "bench/child/cage.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *kept_object_load(struct kept_object *kept, const char *path)
+{
+    char full[sizeof kept->path];
+    void *object;
+
+    /* Without a slash the system would look elsewhere. */
+    if (snprintf(full, sizeof full, "%s%s", strchr(path, '/') ? "" : "./", path) >=
+        (int)sizeof full)
+        return "the path is too long";
+    if (kept->object && strcmp(kept->path, full) == 0)
+        return NULL;
+    if (cage_is_closed())
+        return "this process may load no other library";
+    object = dlopen(full, RTLD_NOW | RTLD_LOCAL);
+    if (!object)
+        return dlerror();
+    if (kept->object)
+        dlclose(kept->object);
+    kept->object = object;
+    memcpy(kept->path, full, sizeof full);
+    return NULL;
+}
