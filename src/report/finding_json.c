@@ -141,6 +141,7 @@ json_t *report_finding_json(const struct report_finding *list, size_t count,
     set_text(json, "replay", finding->replay);
     set(json, "shrunk_lines", finding->shrunk_lines);
     set(json, "shrunk_from", finding->shrunk_from);
+    json_object_set_new(json, "shrunk_in_part", json_boolean(finding->shrunk_in_part));
     set_text(json, "output", finding->output);
     set(json, "runs", finding->runs);
     set(json, "broken", finding->broken);

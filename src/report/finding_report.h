@@ -52,6 +52,7 @@ struct report_finding {
     const char *replay;                 /* "drydock run ..." */
     const char *output;                 /* what a worker wrote before it crashed or hung, or "" */
     uint32_t shrunk_lines, shrunk_from; /* replay plays so many operations of so many; 0: of all */
+    bool shrunk_in_part;                /* time ran out: a smaller case may be there */
     uint64_t runs;                      /* of a campaign that had it; 0: of one run */
     uint64_t broken, evaluated;         /* the rule, in this run; evaluated 0: not told */
     const struct report_finding *cause; /* in the same list; NULL: it is a cause itself */

@@ -297,7 +297,7 @@ static void json_has_every_key_with_and_without_a_rule(void **state)
         "case",         "line",        "seed",           "driver",       "model",     "wddm",
         "setup",        "replay",      "runs",           "broken",       "evaluated", "output",
         "shrunk_lines", "shrunk_from", "consequence_of", "consequences", "writers",   "id",
-        "state",        "argument",
+        "state",        "argument",    "shrunk_in_part",
     };
     const struct report_finding findings[] = {of_rule(), of_no_rule()};
 

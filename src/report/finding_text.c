@@ -136,6 +136,7 @@ struct report_finding report_finding_of_cause(const struct campaign_cause *cause
                             REPORT_RECORD_TEXT / 2 - strlen("drydock "));
     finding.shrunk_lines = cause->shrunk_lines;
     finding.shrunk_from = cause->shrunk_from;
+    finding.shrunk_in_part = cause->shrunk_in_part;
     return finding;
 }
 
@@ -394,7 +395,7 @@ static void origin_lines(struct plain_text *plain, const struct report_finding *
                 finding->shrunk_lines == 1 ? "" : "s",
                 report_count(number[1], finding->shrunk_from));
     fputc('\n', plain->stream);
-    if (finding->shrunk_from && finding->campaign && finding->campaign->shrunk_in_part) {
+    if (finding->shrunk_in_part) {
         put_label(plain, "smaller");
         campaign_shrink_again_command(finding->campaign, text, sizeof text);
         fprintf(plain->stream, "drydock %s    (time ran out)\n", text);

@@ -321,7 +321,10 @@ class Page {
             [
                 lines
                     ? `The smallest case that shows it has ${format.plural(lines, "line")}, ` +
-                      `of ${format.count(from)}. `
+                      `of ${format.count(from)}` +
+                      (this.finding["shrunk_in_part"] === true
+                          ? "; its time ran out: drydock shrink may make it smaller still. "
+                          : ". ")
                     : "The command that shows it again. ",
                 this.source(""),
             ],

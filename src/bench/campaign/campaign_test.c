@@ -627,14 +627,20 @@ static void the_reference_driver_follows_a_strict_profile(void **state)
     free(record);
 }
 
+/* The one case, by the reading that it breaks. */
+static struct campaign_options strict_about(struct workload *const *workload)
+{
+    return (struct campaign_options){.driver = "ref",
+                                     .profile = "strict-dma-size-lowered",
+                                     .model = CAMPAIGN_ALL_MODELS,
+                                     .cases = (const struct workload *const *)workload,
+                                     .case_count = 1};
+}
+
 static void a_cause_is_made_a_case_that_stands_alone(void **state)
 {
     struct workload *workload = dma_size_is_left();
-    const struct campaign_options options = {.driver = "ref",
-                                             .profile = "strict-dma-size-lowered",
-                                             .model = CAMPAIGN_ALL_MODELS,
-                                             .cases = (const struct workload *const *)&workload,
-                                             .case_count = 1};
+    const struct campaign_options options = strict_about(&workload);
     const struct repro_shrink how = {.seconds = 30};
     struct campaign_cause *cause = calloc(1, sizeof *cause);
     char path[] = "/tmp/drydock-cause-XXXXXX";
@@ -680,11 +686,7 @@ static char *text_of(const char *path)
 static void a_case_that_is_made_beside_a_campaign_is_the_same(void **state)
 {
     struct workload *workload = dma_size_is_left();
-    const struct campaign_options options = {.driver = "ref",
-                                             .profile = "strict-dma-size-lowered",
-                                             .model = CAMPAIGN_ALL_MODELS,
-                                             .cases = (const struct workload *const *)&workload,
-                                             .case_count = 1};
+    const struct campaign_options options = strict_about(&workload);
     const struct repro_shrink how = {.seconds = 60};
     struct campaign_shrinker *shrinker = campaign_shrinker_create(&options, &how);
     struct campaign_cause *cause = calloc(2, sizeof *cause), *other = cause + 1;
@@ -723,11 +725,7 @@ static void a_case_that_is_made_beside_a_campaign_is_the_same(void **state)
 static void what_cannot_be_made_beside_a_campaign_has_no_result(void **state)
 {
     struct workload *workload = dma_size_is_left();
-    const struct campaign_options options = {.driver = "ref",
-                                             .profile = "strict-dma-size-lowered",
-                                             .model = CAMPAIGN_ALL_MODELS,
-                                             .cases = (const struct workload *const *)&workload,
-                                             .case_count = 1};
+    const struct campaign_options options = strict_about(&workload);
     const struct repro_shrink how = {.seconds = 60};
     struct campaign_shrinker *shrinker = campaign_shrinker_create(&options, &how);
     struct campaign_cause *cause = calloc(2, sizeof *cause), *second = cause + 1;
