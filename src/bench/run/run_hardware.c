@@ -269,19 +269,36 @@ static void on_render_end(void *context, uint64_t token)
     oracle_render_end(((struct run_assembly *)context)->oracle, token);
 }
 
+static bool is_same_command(const struct sgpu_command *a, const struct sgpu_command *b)
+{
+    return a->node == b->node && a->fence == b->fence && a->offset == b->offset &&
+           a->bytes == b->bytes;
+}
+
+/* The operation that a command belongs to, for the oracle; 0: none that the checker knows. */
+static uint64_t writer_of(const struct run_assembly *run, const struct sgpu_command *command)
+{
+    struct finding_commands commands = {0};
+    uint64_t operation = run->check
+                             ? check_running_operation(run->check, command->node, command->fence,
+                                                       command->offset, &commands)
+                             : 0;
+
+    commands.bytes = command->bytes;
+    return run_writers_number(run->writers, operation, &commands);
+}
+
+/* A command writes page by page; who it belongs to is looked for once. */
 static void on_wrote(void *context, const struct sgpu_command *command, struct page_store *store,
                      uint64_t address, uint64_t bytes)
 {
     struct run_assembly *run = context;
-    struct finding_commands commands = {0};
-    uint64_t writer = run->check
-                          ? check_running_operation(run->check, command->node, command->fence,
-                                                    command->offset, &commands)
-                          : 0;
 
-    commands.bytes = command->bytes;
-    oracle_wrote(run->oracle, store, address, bytes,
-                 run_writers_number(run->writers, writer, &commands));
+    if (!is_same_command(&run->writing.command, command)) {
+        run->writing.command = *command;
+        run->writing.writer = writer_of(run, command);
+    }
+    oracle_wrote(run->oracle, store, address, bytes, run->writing.writer);
 }
 
 static void tell_check(struct run_assembly *run, const struct check_gpu_event *event)
@@ -323,6 +340,7 @@ static void on_submission_begins(void *context, uint32_t node, uint32_t fence)
 {
     struct run_assembly *run = context;
 
+    run->writing.command = (struct sgpu_command){0};
     run_record_packet_begins(&run->record, node, fence);
 }
 
@@ -528,10 +546,11 @@ static bool find_command(const struct run_assembly *run, const struct gpu_plugin
 static void on_plugin_wrote(void *context, const struct gpu_plugin_command *command,
                             struct page_store *store, uint64_t address, uint64_t bytes)
 {
+    struct run_assembly *run = context;
     struct sgpu_command found;
 
-    if (find_command(context, command, &found))
-        on_wrote(context, &found, store, address, bytes);
+    if (find_command(run, command, &found))
+        oracle_wrote(run->oracle, store, address, bytes, writer_of(run, &found));
 }
 
 static void on_plugin_fault(void *context, uint32_t node, uint32_t fence, uint64_t address,

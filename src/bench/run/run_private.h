@@ -94,6 +94,11 @@ struct run_assembly {
     struct check *check;
     struct oracle *oracle;
     struct run_writers *writers; /* NULL: nobody asks who wrote what */
+    /* The Drydock GPU's command that wrote last, since a submission began; no bytes: none. */
+    struct {
+        struct sgpu_command command;
+        uint64_t writer;
+    } writing;
     struct run_event_log events;
     struct run_record record;
     struct run_record_manager managers_record; /* what the manager tells of itself, for it */
