@@ -23,6 +23,7 @@ add_image_test(samples samples.sh) # public ones, where DRYDOCK_SAMPLES says tha
 add_image_test(threads threads.sh)
 add_image_test(board board.sh)
 add_image_test(services services.sh)
+add_image_test(memory memory.sh)
 add_image_test(sdma example.sh sdma sdma PT-017 VX-003 TLB-002 FENCE-004)
 add_image_test(intel example.sh intel intel_blt PT-017 VX-003 TLB-002 FENCE-004 PT-039)
 add_image_test(models models.sh ${CMAKE_BINARY_DIR}/gpu)

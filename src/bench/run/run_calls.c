@@ -5,6 +5,7 @@
 #include "bench/run/run_calls.h"
 
 #include "base/bits.h"
+#include "miniport/memory_request.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -31,6 +32,7 @@ static const char *const kept_names[] = {
     "NumAllocations",
     "NumFences",
     "NumRanges",
+    "NumberOfBytes",
     "NumberOfPages",
     "OffsetInPages",
     "PageTableLevel",
@@ -43,6 +45,7 @@ static const char *const kept_names[] = {
     "Source.pMdl",
     "SubmissionFenceId",
     "SwizzlingRangeId",
+    "TotalBytes",
     "TransferDirection",
     "TransferOffset",
     "Type",
@@ -96,10 +99,11 @@ void run_calls_begin_part(struct run_calls *calls, const char *name)
 bool run_calls_wants(const char *name, bool is_callback, bool is_after, uint64_t status)
 {
     static const char *const callbacks[] = {
-        "DxgkCbNotifyInterrupt",
-        "DxgkCbCreateContextAllocation",
-        "DxgkCbDestroyContextAllocation",
+        "DxgkCbNotifyInterrupt", "DxgkCbCreateContextAllocation", "DxgkCbDestroyContextAllocation",
         "DxgkCbReserveGpuVirtualAddressRange",
+#define X(slot, member, argument, place, returns) "DxgkCb" #slot,
+        MINIPORT_MEMORY_LIST(X)
+#undef X
     };
     static const char *const routine[] = {"DxgkDdiInterruptRoutine", "DxgkDdiDpcRoutine",
                                           "DxgkDdiDescribeAllocation"};
