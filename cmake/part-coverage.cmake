@@ -30,5 +30,6 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
                      cases/residency-list.case cases/drawn-by-address.case cases/drawn-in-small-buffers.case
                      cases/drawn-through-an-aperture.case cases/drawn-by-the-kernel.case
                      cases/presents.case cases/buffers-and-a-primary-by-list.case
+                     cases/device-memory.case cases/device-memory-lists.case
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 endif()

@@ -7,8 +7,9 @@
  * Model      The members of one structure are a group: each paging operation's part
  *            of the union of DXGKARG_BUILDPAGINGBUFFER, what all of them share, DXGKARG_RENDER of
  *            Render and of RenderKm, DXGKARG_RENDERGDI, DXGKARG_PATCH, the elements of the arrays
- *            that these point at (those of the kernel's commands have lengths of their own), and
- *            the three segment descriptors. The members come from the fact tables in data/ddi when
+ *            that these point at (those of the kernel's commands have lengths of their own), the
+ *            three segment descriptors, and those of the requests for device memory that have
+ *            alternatives. The members come from the fact tables in data/ddi when
  *            the program is built (scripts/ddi-members.awk).
  *
  *            | set    | a call had a value in it that is not zero                              |
@@ -16,7 +17,8 @@
  *            | read   | the other side loaded a byte of it from memory (coverage/access_watch.h)  |
  *
  *            Operations and lists are set by the manager and read by the driver; descriptors are
- *            set by the driver and read by the manager. A member that shares its bytes with
+ *            set by the driver and read by the manager. Requests are the driver's alone to fill in:
+ *            only their arms count. A member that shares its bytes with
  *            another one counts only in calls in which it is the one that is meant. Bits that
  *            are loaded as a whole word count as read together. Which address a pointer or a
  *            handle has, nobody chose: two runs may find the same memory or not.
@@ -57,6 +59,13 @@ enum coverage_group {
     COVERAGE_SEGMENT,
     COVERAGE_SEGMENT3,
     COVERAGE_SEGMENT4,
+    /* What drivers ask of the graphics kernel; arms alone. */
+    COVERAGE_MEMORY_OBJECT,
+    COVERAGE_MEMORY_END,
+    COVERAGE_MEMORY_VIEW,
+    COVERAGE_ADL,
+    COVERAGE_MDL_PAGES,
+    COVERAGE_CONTIGUOUS,
     COVERAGE_GROUP_COUNT
 };
 

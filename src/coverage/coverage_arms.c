@@ -41,6 +41,10 @@ static const struct {
     {"DXGK_RENDERKM_COMMAND", "a private command", COVERAGE_NO_RASTER},
     {"DXGK_RENDERKM_COMMAND", "a transparent copy", COVERAGE_NO_RASTER},
     {"DXGK_RENDERKM_COMMAND", "a ClearType blend", COVERAGE_NO_RASTER},
+    {"DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT", "IO space",
+     "the driver maps its registers by DxgkCbMapMemory, and shows them to no other device"},
+    {"DXGKARGCB_MAP_PHYSICAL_MEMORY", "for a process",
+     "no process of a client has addresses of its own: the driver would get the kernel's"},
     {"DXGKARG_PATCH", "of a device",
      "shares its place with hContext: it is the device where a driver has no contexts, which the "
      "structure does not tell"},

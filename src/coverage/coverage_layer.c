@@ -6,6 +6,7 @@
  * members back that the driver may change. Long arrays stay where they are and are not watched.
  */
 #include "base/bits.h"
+#include "base/list.h"
 #include "coverage/access_watch.h"
 #include "coverage/coverage.h"
 #include "miniport/operation.h"
@@ -20,6 +21,8 @@
 struct coverage_layer {
     struct miniport miniport;
     struct miniport_ops ops;
+    struct miniport_host_layer host; /* manager's layer */
+    struct miniport_host_ops host_ops;
     const struct base_services *services;
     struct coverage *coverage;
     bool is_drivers;
@@ -345,6 +348,33 @@ static NTSTATUS watch_query_adapter_info(struct miniport *self, HANDLE object,
     return status;
 }
 
+/* What the driver asks of the kernel: its values alone. */
+static NTSTATUS note_memory(struct miniport_host *host,
+                            const struct miniport_memory_request *request)
+{
+    struct coverage_layer *layer = container_of(host, struct coverage_layer, host.host);
+    static const unsigned groups[MINIPORT_MEMORY_COUNT] = {
+        [MINIPORT_MEMORY_create_object] = COVERAGE_MEMORY_OBJECT,
+        [MINIPORT_MEMORY_destroy_object] = COVERAGE_MEMORY_END,
+        [MINIPORT_MEMORY_map_object] = COVERAGE_MEMORY_VIEW,
+        [MINIPORT_MEMORY_allocate_adl] = COVERAGE_ADL,
+        [MINIPORT_MEMORY_allocate_pages] = COVERAGE_MDL_PAGES,
+        [MINIPORT_MEMORY_allocate_contiguous] = COVERAGE_CONTIGUOUS,
+    };
+
+    if (request->any && groups[request->kind])
+        coverage_note_values(layer->coverage, groups[request->kind], request->any, NULL);
+    return miniport_host_forward_ops.memory(host, request);
+}
+
+static void watch_host(struct miniport *self, struct miniport_host *host)
+{
+    struct coverage_layer *layer = layer_of(self);
+
+    layer->host.upper = host;
+    miniport_set_host(self->next, &layer->host.host);
+}
+
 /* At the manager's next call, whichever it is, the manager is through with the descriptors. */
 #define X(function, ddi, argument)                                                                 \
     static NTSTATUS end_before_##function(struct miniport *self, HANDLE object, argument arg)      \
@@ -423,6 +453,10 @@ NTSTATUS coverage_manager_layer_create(struct coverage *coverage,
     *out_layer = NULL;
     if (!layer)
         return STATUS_NO_MEMORY;
+    layer->host_ops = miniport_host_forward_ops;
+    layer->host_ops.memory = note_memory;
+    layer->host.host.ops = &layer->host_ops;
+    layer->ops.set_host = watch_host;
     layer->ops.query_adapter_info = watch_query_adapter_info;
     layer->ops.create_process = end_before_create_process;
     layer->ops.create_device = end_before_create_device;

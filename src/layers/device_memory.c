@@ -11,14 +11,14 @@ struct device_memory_layer {
     struct layer layer; /* first */
     struct miniport_host *host;
     /* What the driver has; NULL: nothing of the kind. */
-    HANDLE pages, contiguous, mapped;
+    HANDLE pages[2], contiguous[2], mapped;
     PMDL own; /* of `mapped` */
     struct object {
         HANDLE object, adapter;
         void *view;
         SIZE_T view_bytes;
         DXGK_ADL *adl;
-    } objects[3];
+    } objects[4];
 };
 
 static struct device_memory_layer *layer_of(struct miniport *self)
@@ -34,23 +34,39 @@ static const PHYSICAL_ADDRESS below_4_gib = {.QuadPart = 0xffffffff};
 
 /* ---- Until WDDM 2.9 -------------------------------------------------------------------------- */
 
+/* Of one range of addresses, or of it and the ranges behind. */
+static HANDLE ask_for_pages(struct device_memory_layer *layer, LONGLONG skip)
+{
+    DXGKARGCB_ALLOCATEPAGESFORMDL arg = {.HighAddress = below_4_gib,
+                                         .SkipBytes.QuadPart = skip,
+                                         .TotalBytes = PAGES * PAGE_SIZE - 1,
+                                         .CacheType = DXGK_MEMORY_CACHING_TYPE_CACHED};
+
+    return NT_SUCCESS(ASK(layer, allocate_pages, &arg)) ? arg.hMemoryHandle : NULL;
+}
+
+/* boundary 0: it may lie across any. */
+static HANDLE ask_for_contiguous(struct device_memory_layer *layer, LONGLONG boundary)
+{
+    DXGKARGCB_ALLOCATECONTIGUOUSMEMORY arg = {.NumberOfBytes = PAGES * PAGE_SIZE,
+                                              .HighestAcceptableAddress = below_4_gib,
+                                              .BoundaryAddressMultiple.QuadPart = boundary,
+                                              .CacheType = DXGK_MEMORY_CACHING_TYPE_CACHED};
+
+    if (!NT_SUCCESS(ASK(layer, allocate_contiguous, &arg)))
+        return NULL;
+    memset(arg.pMemory, PATTERN, arg.NumberOfBytes);
+    return arg.hMemoryHandle;
+}
+
 static void ask_for_lists(struct device_memory_layer *layer)
 {
-    DXGKARGCB_ALLOCATEPAGESFORMDL pages = {.HighAddress = below_4_gib,
-                                           .TotalBytes = PAGES * PAGE_SIZE - 1,
-                                           .CacheType = DXGK_MEMORY_CACHING_TYPE_CACHED};
-    DXGKARGCB_ALLOCATECONTIGUOUSMEMORY contiguous = {.NumberOfBytes = PAGES * PAGE_SIZE,
-                                                     .HighestAcceptableAddress = below_4_gib,
-                                                     .BoundaryAddressMultiple.QuadPart = 1 << 20,
-                                                     .CacheType = DXGK_MEMORY_CACHING_TYPE_CACHED};
     DXGKARGCB_MAPMDLTOIOMMU map = {0};
 
-    if (NT_SUCCESS(ASK(layer, allocate_pages, &pages)))
-        layer->pages = pages.hMemoryHandle;
-    if (NT_SUCCESS(ASK(layer, allocate_contiguous, &contiguous))) {
-        layer->contiguous = contiguous.hMemoryHandle;
-        memset(contiguous.pMemory, PATTERN, contiguous.NumberOfBytes);
-    }
+    layer->pages[0] = ask_for_pages(layer, 0);
+    layer->pages[1] = ask_for_pages(layer, below_4_gib.QuadPart + 1);
+    layer->contiguous[0] = ask_for_contiguous(layer, 1 << 20);
+    layer->contiguous[1] = ask_for_contiguous(layer, 0);
     layer->own = map.pMdl =
         MmAllocatePagesForMdl((PHYSICAL_ADDRESS){0}, below_4_gib, (PHYSICAL_ADDRESS){0}, PAGE_SIZE);
     if (layer->own && NT_SUCCESS(ASK(layer, map_mdl, &map)))
@@ -59,21 +75,25 @@ static void ask_for_lists(struct device_memory_layer *layer)
 
 static void give_lists_back(struct device_memory_layer *layer)
 {
-    const DXGKARGCB_FREEPAGESFROMMDL pages = {layer->pages};
-    const DXGKARGCB_FREECONTIGUOUSMEMORY contiguous = {layer->contiguous};
     const DXGKARGCB_UNMAPMDLFROMIOMMU mapped = {layer->mapped};
 
-    if (layer->pages)
-        ASK(layer, free_pages, &pages);
-    if (layer->contiguous)
-        ASK(layer, free_contiguous, &contiguous);
+    for (unsigned i = 0; i < 2; i++) {
+        const DXGKARGCB_FREEPAGESFROMMDL pages = {layer->pages[i]};
+        const DXGKARGCB_FREECONTIGUOUSMEMORY contiguous = {layer->contiguous[i]};
+
+        if (layer->pages[i])
+            ASK(layer, free_pages, &pages);
+        if (layer->contiguous[i])
+            ASK(layer, free_contiguous, &contiguous);
+        layer->pages[i] = layer->contiguous[i] = NULL;
+    }
     if (layer->mapped)
         ASK(layer, unmap_mdl, &mapped);
     if (layer->own) {
         MmFreePagesFromMdl(layer->own);
         ExFreePool(layer->own);
     }
-    layer->pages = layer->contiguous = layer->mapped = NULL;
+    layer->mapped = NULL;
     layer->own = NULL;
 }
 
@@ -96,13 +116,16 @@ static void create(struct device_memory_layer *layer, struct object *object,
         object->adapter = open.hAdapterMemoryObject;
 }
 
-/* A view of some bytes in the middle, and an ADL of all pages but the first. */
-static void use(struct device_memory_layer *layer, struct object *object, UINT32 flags)
+/* A view of some bytes in the middle and an ADL of all pages but the first; or both from its start.
+ */
+static void use(struct device_memory_layer *layer, struct object *object, UINT32 flags,
+                bool is_whole)
 {
-    DXGKARGCB_MAP_PHYSICAL_MEMORY map = {
-        .hPhysicalMemoryObject = object->object, .Offset = PAGE_SIZE - 8, .Size = 16};
+    DXGKARGCB_MAP_PHYSICAL_MEMORY map = {.hPhysicalMemoryObject = object->object,
+                                         .Offset = is_whole ? 0 : PAGE_SIZE - 8,
+                                         .Size = 16};
     DXGKARGCB_ALLOCATE_ADL adl = {.hAdapterMemoryObject = object->adapter,
-                                  .Offset = PAGE_SIZE,
+                                  .Offset = is_whole ? 0 : PAGE_SIZE,
                                   .Size = (PAGES - 1) * PAGE_SIZE,
                                   .Flags.Value = flags};
 
@@ -122,16 +145,20 @@ static void ask_for_objects(struct device_memory_layer *layer)
     DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT contiguous = {
         .Type = DXGK_PHYSICAL_MEMORY_TYPE_CONTIGUOUS_MEMORY,
         .ContiguousMemory.HighestAcceptableAddress = below_4_gib};
+    DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT bounded = contiguous;
     DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT section = {.Type = DXGK_PHYSICAL_MEMORY_TYPE_SECTION};
     const DXGKARGCB_ALLOCATE_ADL prefer = {.Flags.PreferContiguous = 1};
     const DXGKARGCB_ALLOCATE_ADL require = {.Flags.RequireContiguous = 1};
 
+    bounded.ContiguousMemory.BoundaryAddressMultiple.QuadPart = 1 << 20;
     create(layer, &layer->objects[0], scattered);
-    use(layer, &layer->objects[0], prefer.Flags.Value);
+    use(layer, &layer->objects[0], prefer.Flags.Value, false);
     create(layer, &layer->objects[1], contiguous);
-    use(layer, &layer->objects[1], require.Flags.Value);
+    use(layer, &layer->objects[1], require.Flags.Value, false);
     create(layer, &layer->objects[2], section);
-    use(layer, &layer->objects[2], 0);
+    use(layer, &layer->objects[2], 0, false);
+    create(layer, &layer->objects[3], bounded);
+    use(layer, &layer->objects[3], require.Flags.Value, true);
 }
 
 /* The adapter's object is closed, or ends with the other one. */
@@ -180,6 +207,7 @@ static NTSTATUS stop(struct miniport *self)
     give_object_back(layer, &layer->objects[0], false);
     give_object_back(layer, &layer->objects[1], true);
     give_object_back(layer, &layer->objects[2], false);
+    give_object_back(layer, &layer->objects[3], true);
     return miniport_stop_device(self->next);
 }
 

@@ -4,7 +4,7 @@
  * Place      layers. Below the layers that record and judge.
  * Model      While its device is started the driver has memory by each callback that its version
  *            has: before WDDM 2.9 pages, contiguous memory, and an MDL of its own that is mapped to
- *            the IOMMU; later objects, one created for the adapter and two opened for it, with
+ *            the IOMMU; later objects, one created for the adapter and three opened for it, with
  *            views and ADLs. It writes into all of it, and gives it back when the device stops.
  *            What the kernel does not have, it does without.
  * Ownership  Gives a miniport that owns next; on failure next is still the caller's.

@@ -114,15 +114,17 @@ static void each_version_asks_by_its_own_callbacks(void **state)
     struct kernel kernel;
 
     assert_int_equal(play(&kernel, DXGKDDI_INTERFACE_VERSION_WDDM2_3, 0), 0);
-    assert_int_equal(play(&kernel, DXGKDDI_INTERFACE_VERSION_WDDM2_4, 0), 3);
+    assert_int_equal(play(&kernel, DXGKDDI_INTERFACE_VERSION_WDDM2_4, 0), 5);
     for (unsigned kind = 0; kind < MINIPORT_MEMORY_COUNT; kind++)
-        assert_int_equal(kernel.asked[kind], miniport_memory_is_old(kind) ? 1 : 0);
-    assert_int_equal(play(&kernel, DXGKDDI_INTERFACE_VERSION_WDDM2_9, 0), 3);
+        assert_int_equal(kernel.asked[kind], !miniport_memory_is_old(kind)    ? 0
+                                             : kind < MINIPORT_MEMORY_map_mdl ? 2
+                                                                              : 1);
+    assert_int_equal(play(&kernel, DXGKDDI_INTERFACE_VERSION_WDDM2_9, 0), 4);
     for (unsigned kind = MINIPORT_MEMORY_create_object; kind < MINIPORT_MEMORY_COUNT; kind++)
         assert_true(kernel.asked[kind] > 0);
-    assert_int_equal(kernel.asked[MINIPORT_MEMORY_open_object], 2);
-    assert_int_equal(kernel.asked[MINIPORT_MEMORY_close_object], 1);
-    assert_int_equal(kernel.asked[MINIPORT_MEMORY_free_adl], 3);
+    assert_int_equal(kernel.asked[MINIPORT_MEMORY_open_object], 3);
+    assert_int_equal(kernel.asked[MINIPORT_MEMORY_close_object], 2);
+    assert_int_equal(kernel.asked[MINIPORT_MEMORY_free_adl], 4);
 }
 
 /* What it does not get it does not give back. */
