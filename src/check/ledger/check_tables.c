@@ -66,6 +66,11 @@ const struct check_run *check_runs_from(const struct check_runs *runs, uint32_t 
     return at < runs->count ? &runs->items[at] : NULL;
 }
 
+const struct check_run *check_runs_next(const struct check_runs *runs, const struct check_run *run)
+{
+    return ++run < runs->items + runs->count ? run : NULL;
+}
+
 uint64_t check_runs_word(const struct check_runs *runs, uint32_t index)
 {
     const struct check_run *run = check_runs_from(runs, index);

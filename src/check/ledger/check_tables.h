@@ -161,6 +161,8 @@ bool check_table_is_known(const struct check_ledger *ledger, const struct check_
 uint64_t check_runs_word(const struct check_runs *runs, uint32_t index);
 /* The first run that ends behind index; NULL: none. Valid until the table is written. */
 const struct check_run *check_runs_from(const struct check_runs *runs, uint32_t index);
+/* The one behind it; NULL: none. */
+const struct check_run *check_runs_next(const struct check_runs *runs, const struct check_run *run);
 /* Some entry in the range is valid. */
 bool check_runs_has_valid(const struct check_runs *runs, uint32_t first, uint32_t count);
 uint64_t check_run_word(const struct check_run *run, uint32_t index);

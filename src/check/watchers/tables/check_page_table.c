@@ -163,17 +163,19 @@ static bool is_attribute_known(const DXGK_GPUMMUCAPS *caps, const DXGK_PTE *entr
            (!entry->CacheCoherent || caps->CacheCoherentMemorySupported);
 }
 
-static bool is_place_there(const struct subject *subject, const DXGK_PTE *entry)
+/* Where a valid entry of the flags of this one may point: below so many pages of its memory. */
+static uint64_t count_places(const struct subject *subject, const DXGK_PTE *entry)
 {
     const struct check_segment *segment =
         check_find_segment(subject->ledger, (unsigned)entry->Segment);
-    uint64_t pages =
+    uint64_t needed =
         subject->update->PageTableLevel && !entry->LargePage ? 1 : subject->entry_pages;
+    uint64_t pages;
 
     if (!entry->Segment)
-        return entry->PageAddress <= CHECK_WORD_PAGE_MASK;
-    return segment && entry->PageAddress <= CHECK_WORD_PAGE_MASK &&
-           (entry->PageAddress + pages) * PAGE_SIZE <= align_up(segment->size, PAGE_SIZE);
+        return CHECK_WORD_PAGE_MASK + 1;
+    pages = segment ? align_up(segment->size, PAGE_SIZE) / PAGE_SIZE : 0;
+    return pages < needed ? 0 : min_u64(pages - needed, CHECK_WORD_PAGE_MASK) + 1;
 }
 
 static bool is_lawful_large(const struct subject *subject, const DXGK_PTE *entry)
@@ -198,7 +200,8 @@ static bool is_lawful_64k(const struct subject *subject, const DXGK_PTE *entry)
            entry->PageAddress % PAGES_64K == 0;
 }
 
-static void look_at_entry(const struct subject *subject, uint32_t i, struct breaches *first)
+/* What the flags of an entry alone can break. */
+static void look_at_flags(const struct subject *subject, uint32_t i, struct breaches *first)
 {
     const DXGK_PTE *entry = &subject->update->pPageTableEntries[i];
     const DXGK_GPUMMUCAPS *caps = &subject->ledger->caps.gpummu;
@@ -207,17 +210,21 @@ static void look_at_entry(const struct subject *subject, uint32_t i, struct brea
         first->zero = i;
     if (!is_attribute_known(caps, entry) && first->attribute > i)
         first->attribute = i;
-    if (!entry->Valid || entry->Zero)
-        return;
-    if (!is_place_there(subject, entry) && first->place > i)
+    if (entry->Valid && !entry->Zero && entry->LargePage && subject->allocation &&
+        subject->allocation->info.FlagsWddm2.DisableLargePageMapping && first->forbidden > i)
+        first->forbidden = i;
+}
+
+/* A valid entry that is not zero; places: as count_places() counts for its flags. */
+static void look_at_page(const struct subject *subject, uint32_t i, uint64_t places,
+                         struct breaches *first)
+{
+    const DXGK_PTE *entry = &subject->update->pPageTableEntries[i];
+
+    if (entry->PageAddress >= places && first->place > i)
         first->place = i;
-    if (entry->LargePage) {
-        if (!is_lawful_large(subject, entry) && first->large > i)
-            first->large = i;
-        if (subject->allocation && subject->allocation->info.FlagsWddm2.DisableLargePageMapping &&
-            first->forbidden > i)
-            first->forbidden = i;
-    }
+    if (entry->LargePage && !is_lawful_large(subject, entry) && first->large > i)
+        first->large = i;
     if (subject->update->Flags.Use64KBPages && !is_lawful_64k(subject, entry) &&
         first->shape_64k > i)
         first->shape_64k = i;
@@ -273,9 +280,17 @@ static void check_entries(const struct subject *subject)
 {
     uint32_t none = subject->given;
     struct breaches first = {none, none, none, none, none, none, none};
+    const DXGK_PTE *entries = subject->update->pPageTableEntries;
+    uint64_t places = 0;
 
-    for (uint32_t i = 0; i < subject->given; i++)
-        look_at_entry(subject, i, &first);
+    for (uint32_t i = 0; i < subject->given; i++) {
+        if (!i || entries[i].Flags != entries[i - 1].Flags) {
+            look_at_flags(subject, i, &first);
+            places = count_places(subject, &entries[i]);
+        }
+        if (entries[i].Valid && !entries[i].Zero)
+            look_at_page(subject, i, places, &first);
+    }
     if (subject->given)
         tell_entries(subject, &first);
 }

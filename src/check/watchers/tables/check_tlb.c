@@ -304,7 +304,7 @@ static void note_changes(struct check *check, struct tlb_watch *watch,
         add_change(watch, &change);
     }
     run = check_runs_from(&table->runs, update->StartIndex);
-    for (; run && run->first < end; run = check_runs_from(&table->runs, run->first + run->count)) {
+    for (; run && run->first < end; run = check_runs_next(&table->runs, run)) {
         uint32_t first = (uint32_t)max_u64(run->first, update->StartIndex);
         uint32_t stop = (uint32_t)min_u64(run->first + run->count, end);
 
