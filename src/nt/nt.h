@@ -118,6 +118,22 @@ void nt_set_image(struct nt *nt, const struct image *image, const char *name);
 /* The driver is an image behind this boundary, which is borrowed; NULL: it is linked in. */
 void nt_set_boundary(struct nt *nt, struct boundary *boundary);
 
+/*
+ * Imports of the image that there are not. Their address is a page that nobody may touch: a call
+ * goes to call(), whatever its arguments; an access, as of a variable, is told by the name.
+ */
+struct nt_lacking {
+    const struct nt_lacking *next;
+    const char *name;
+    const void *page; /* NT_LACKING_BYTES of them, for a variable is read at offsets, too */
+    void *call;       /* of the boundary */
+};
+#define NT_LACKING_BYTES 0x10000u
+
+/* The image's, borrowed while it is there; NULL: it lacks none. */
+void nt_set_lacking(struct nt *nt, const struct nt_lacking *first);
+const struct nt_lacking *nt_find_lacking(const struct nt *nt, const void *address);
+
 /* How the bench calls a function that the driver gave. NULL: no memory, or none was given. */
 void *nt_driver_function(struct nt *nt, const void *function);
 

@@ -39,6 +39,7 @@ struct nt {
     struct boundary *boundary; /* NULL: the driver is linked in */
     const struct image *image; /* the same */
     const char *image_name;
+    const struct nt_lacking *lacking;
     const struct boundary_thread *first_thread; /* of the boundary: none of the driver's */
     const struct nt_callback *callbacks;
     size_t callback_count;

@@ -45,6 +45,20 @@ void nt_watch_entries(struct nt *nt, void (*tell)(void *context), void *context)
     nt->entry_context = context;
 }
 
+void nt_set_lacking(struct nt *nt, const struct nt_lacking *first)
+{
+    nt->lacking = first;
+}
+
+const struct nt_lacking *nt_find_lacking(const struct nt *nt, const void *address)
+{
+    const struct nt_lacking *lacking = nt->lacking;
+
+    while (lacking && (uintptr_t)address - (uintptr_t)lacking->page >= NT_LACKING_BYTES)
+        lacking = lacking->next;
+    return lacking;
+}
+
 void *nt_driver_function(struct nt *nt, const void *function)
 {
     if (nt->tell_entry)

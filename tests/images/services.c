@@ -7,7 +7,8 @@
  * SERVICES_MISTAKE is what the driver does wrong: 1 leaves an entry of a lookaside list; 2 leaves
  * the list; 3 crashes in its own Unload; 4 frees an entry twice; 5 leaves an interrupt connected; 6
  * lets the system complete a request of its own; 7 deletes a device in the middle of a stack; 8
- * calls a service that nobody has.
+ * calls a service that nobody has; 9 reads a variable that nobody has, 10 in its DriverEntry; 11
+ * calls a service that nobody has there.
  */
 #define RTL_USE_AVL_TABLES 0
 #include <ntddk.h>
@@ -297,9 +298,17 @@ static void use_an_interrupt(PDEVICE_OBJECT physical)
 #endif
 }
 
-#if SERVICES_MISTAKE == 8
 NTKERNELAPI VOID NTAPI KeWhatNobodyHas(VOID);
-#endif
+extern __declspec(dllimport) ULONG NtWhatNobodyHas[16];
+
+/* Members of a variable, too, are at its import. */
+static void use_what_nobody_has(int call, int variable)
+{
+    if (SERVICES_MISTAKE == call)
+        KeWhatNobodyHas();
+    if (SERVICES_MISTAKE == variable)
+        REQUIRE(*(volatile ULONG *)&NtWhatNobodyHas[9] != 1);
+}
 
 static PDXGKDDI_ADD_DEVICE softcopy_add_device;
 static PDRIVER_OBJECT driver_object;
@@ -308,9 +317,7 @@ static NTSTATUS APIENTRY add_device(PDEVICE_OBJECT physical, PVOID *context)
 {
     use_an_interrupt(physical);
     use_a_stack(driver_object, physical);
-#if SERVICES_MISTAKE == 8
-    KeWhatNobodyHas();
-#endif
+    use_what_nobody_has(8, 9);
     return softcopy_add_device(physical, context);
 }
 
@@ -323,6 +330,7 @@ NTSTATUS NTAPI ServicesInitialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
     REQUIRE(driver->Type == 4 && driver->Size == sizeof *driver && !driver->DriverUnload);
     REQUIRE((ULONG_PTR)driver->DriverStart <= (ULONG_PTR)ServicesInitialize &&
             (ULONG_PTR)ServicesInitialize < (ULONG_PTR)driver->DriverStart + driver->DriverSize);
+    use_what_nobody_has(11, 10);
     use_lookaside_lists();
     use_tables();
     read_clocks();

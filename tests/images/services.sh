@@ -44,5 +44,8 @@ done <<'TABLE'
 6 a request that the driver has allocated is completed to its end
 7 IoDeleteDevice: the device lies above another: IoDetachDevice first
 8 in DxgkDdiAddDevice the driver calls KeWhatNobodyHas, which the bench does not have
+9 in DxgkDdiAddDevice: bug check 0x50 .*the driver reads 0x.*24: NtWhatNobodyHas, which it imports and the bench does not have
+10 in DriverEntry the driver stops the machine: bug check 0x50 .*the driver reads 0x.*24: NtWhatNobodyHas, which it imports and the bench does not have
+11 in DriverEntry the driver calls KeWhatNobodyHas, which the bench does not have
 TABLE
 echo "services call the image back, clocks are read in place, Unload is the driver's own: $first"

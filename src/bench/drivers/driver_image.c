@@ -32,9 +32,8 @@
 #endif
 
 struct missing {
+    struct nt_lacking lacking; /* first */
     struct driver_image *driver;
-    const char *name;
-    struct missing *next;
     char text[64]; /* of an ordinal */
 };
 
@@ -109,26 +108,42 @@ static uint64_t NTAPI call_missing(void *context)
 {
     const struct missing *missing = context;
 
-    nt_report_missing(missing->driver->nt, missing->name);
+    nt_report_missing(missing->driver->nt, missing->lacking.name);
     return (uint64_t)(ULONG)STATUS_NOT_IMPLEMENTED;
 }
 
+static void free_missing(struct driver_image *driver, struct missing *missing)
+{
+    munmap((void *)missing->lacking.page, NT_LACKING_BYTES);
+    base_free(driver->services, missing, sizeof *missing);
+}
+
+/* 0: no memory. */
 static uint64_t bind_missing(struct driver_image *driver, const struct image_import *import)
 {
-    struct missing *missing = base_alloc(driver->services, sizeof *missing);
+    void *page = mmap(NULL, NT_LACKING_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct missing *missing =
+        page == MAP_FAILED ? NULL : base_alloc(driver->services, sizeof *missing);
 
-    if (!missing)
+    if (!missing) {
+        if (page != MAP_FAILED)
+            munmap(page, NT_LACKING_BYTES);
         return 0;
+    }
     missing->driver = driver;
-    missing->name = import->name;
+    missing->lacking = (struct nt_lacking){
+        .next = driver->missing ? &driver->missing->lacking : NULL,
+        .name = import->name,
+        .page = page,
+        .call = boundary_closure(driver->boundary, call_missing, missing),
+    };
     if (!import->name) {
         snprintf(missing->text, sizeof missing->text, "%.40s ordinal %u", import->module,
                  import->ordinal);
-        missing->name = missing->text;
+        missing->lacking.name = missing->text;
     }
-    missing->next = driver->missing;
     driver->missing = missing;
-    return (uintptr_t)boundary_closure(driver->boundary, call_missing, missing);
+    return missing->lacking.call ? (uintptr_t)page : 0;
 }
 
 const void *driver_image_service(const char *name, bool *out_is_direct)
@@ -331,6 +346,8 @@ bool driver_image_load(const struct base_services *services, const char *path, s
     }
     nt_set_boundary(nt, driver->boundary);
     nt_set_image(nt, driver->image, driver->file);
+    if (driver->missing)
+        nt_set_lacking(nt, &driver->missing->lacking);
     nt_set_registrar(nt, (const void *)DxgkInitialize);
     loaded = driver;
     cage_set_reporter(tell_system_call, driver);
@@ -357,6 +374,7 @@ void driver_image_unload(struct driver_image *driver)
         crash_recorder_set_locator(NULL);
         cage_set_reporter(NULL, NULL);
         trap_remove(driver->nt);
+        nt_set_lacking(driver->nt, NULL);
         nt_set_image(driver->nt, NULL, NULL);
         nt_set_boundary(driver->nt, NULL);
         loaded = NULL;
@@ -364,8 +382,8 @@ void driver_image_unload(struct driver_image *driver)
     image_close(driver->image);
     boundary_destroy(driver->boundary);
     while ((missing = driver->missing)) {
-        driver->missing = missing->next;
-        base_free(driver->services, missing, sizeof *missing);
+        driver->missing = (struct missing *)missing->lacking.next;
+        free_missing(driver, missing);
     }
     base_free(driver->services, driver, sizeof *driver);
 }

@@ -31,7 +31,8 @@ struct fault {
     struct boundary_state state;
     int signal, code;
     uint64_t address, error;
-    struct service_fault service; /* in which it was, if in one */
+    const struct nt_lacking *lacking; /* the import that address belongs to; NULL: to none */
+    struct service_fault service;     /* in which it was, if in one */
 };
 
 enum access { ACCESS_READ = 0, ACCESS_WRITE = 1, ACCESS_EXECUTE = 8 };
@@ -129,8 +130,13 @@ static void stop_if_fatal(const struct fault *fault)
     enum access access = access_of(fault);
     uint64_t rip = fault->state.rip;
     KIRQL irql = (KIRQL)max_u64(fault->nt->irql, fault->service.irql);
-    char text[80];
+    char text[160];
 
+    if (fault->lacking) {
+        snprintf(text, sizeof text, ": %s, which it imports and the bench does not have",
+                 fault->lacking->name);
+        stop(fault, NT_PAGE_FAULT_IN_NONPAGED_AREA, (uint64_t)access * 2, rip, NOT_PRESENT, text);
+    }
     if (irql >= DISPATCH_LEVEL) {
         snprintf(text, sizeof text, ", which is not there, at IRQL %u", irql);
         stop(fault,
@@ -356,6 +362,13 @@ bool exception_take_fault(struct nt *nt, int signal, const void *information, vo
     is_taking = 1;
     fault.address = is_page_fault ? (uintptr_t)info->si_addr : 0;
     boundary_state_of_signal(context, &fault.state);
+    fault.lacking = is_page_fault ? nt_find_lacking(nt, info->si_addr) : NULL;
+    if (fault.lacking && rip == fault.address) { /* a call */
+        ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] =
+            (greg_t)(uintptr_t)fault.lacking->call;
+        is_taking = 0;
+        return true;
+    }
     if (is_page_fault && nt->host.owns_address &&
         nt->host.owns_address(nt->host.context, info->si_addr)) {
         is_taking = 0;
