@@ -54,15 +54,21 @@ static bool locale_is_utf8(void)
            strstr(value, "UTF8");
 }
 
+/* It is one that follows sequences of control characters. */
+static bool is_able_terminal(int file)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(file) && !(term && strcmp(term, "dumb") == 0);
+}
+
 static bool wants_color(int file)
 {
-    const char *force = getenv("CLICOLOR_FORCE"), *term = getenv("TERM");
+    const char *force = getenv("CLICOLOR_FORCE");
 
     if (is_set("NO_COLOR"))
         return false;
-    if (force && force[0] && strcmp(force, "0") != 0)
-        return true;
-    return isatty(file) && !(term && strcmp(term, "dumb") == 0);
+    return (force && force[0] && strcmp(force, "0") != 0) || is_able_terminal(file);
 }
 
 bool terminal_choose(const char *color, bool wants_progress, bool is_quiet)
@@ -75,6 +81,8 @@ bool terminal_choose(const char *color, bool wants_progress, bool is_quiet)
         return false;
     look.out_has_color = is_auto ? wants_color(STDOUT_FILENO) : is_always;
     look.err_has_color = is_auto ? wants_color(STDERR_FILENO) : is_always;
+    look.out_has_links = look.out_has_color && is_able_terminal(STDOUT_FILENO);
+    look.err_has_links = look.err_has_color && is_able_terminal(STDERR_FILENO);
     look_choose(&look);
     terminal.has_blocks = look.has_blocks;
     terminal.is_quiet = is_quiet;

@@ -6,7 +6,8 @@
  *
  *                --color WHEN   auto, always or never. auto: each stream that is a terminal, unless
  *                               NO_COLOR is set or TERM is dumb; CLICOLOR_FORCE (not 0): also what
- *                               is none. An option wins over the environment.
+ *                               is none. An option wins over the environment. Where a terminal has
+ *                               colours, sources are links to their pages.
  *                --progress     lines about progress where standard error is no terminal
  *                --quiet        errors and findings alone: no progress, no notes, no summary
  *

@@ -3,6 +3,8 @@
  */
 #include "report/client_catalogue.h"
 
+#include "report/source_link.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -64,21 +66,6 @@ const char *client_catalogue_needs(const struct client_rule_row *row)
     return row->note;
 }
 
-/* "nf-d3dkmthk-d3dkmtevict" is a page of the header d3dkmthk; other names are of the design guide.
- */
-void client_catalogue_link(const char *name, size_t length, char out[256])
-{
-    static const char site[] = "https://learn.microsoft.com/windows-hardware/drivers";
-    const bool is_reference =
-        length > 3 && name[0] == 'n' && name[2] == '-' && strchr("fsec", name[1]);
-    const int header = is_reference ? (int)strcspn(name + 3, "-") : 0;
-
-    if (is_reference)
-        snprintf(out, 256, "%s/ddi/%.*s/%.*s", site, header, name + 3, (int)length, name);
-    else
-        snprintf(out, 256, "%s/display/%.*s", site, (int)length, name);
-}
-
 /* ---- Text ------------------------------------------------------------------------------------ */
 
 static const char *state_name(enum client_judged judged)
@@ -113,21 +100,6 @@ void client_catalogue_text(FILE *out, const char *prefix)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *links_json(const char *source)
-{
-    json_t *links = json_array();
-    char link[256];
-
-    for (const char *at = source; *at; at += strspn(at, ", ")) {
-        const size_t length = strcspn(at, ",");
-
-        client_catalogue_link(at, length, link);
-        json_array_append_new(links, json_string(link));
-        at += length;
-    }
-    return links;
-}
-
 json_t *client_catalogue_row_json(const struct client_rule_row *row)
 {
     const char *note = row->note[0] ? client_catalogue_needs(row) : NULL;
@@ -135,9 +107,9 @@ json_t *client_catalogue_row_json(const struct client_rule_row *row)
 
     return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s?, s:s?}", "id", row->id, "side",
                      "client", "sentence", row->sentence, "source", row->source, "links",
-                     links_json(row->source), "basis", row->is_documented ? "doc" : "inferred",
-                     "state", state_name(row->judged), "reason", is_reason ? note : NULL, "needs",
-                     is_reason ? NULL : note);
+                     source_links_json(row->source), "basis",
+                     row->is_documented ? "doc" : "inferred", "state", state_name(row->judged),
+                     "reason", is_reason ? note : NULL, "needs", is_reason ? NULL : note);
 }
 
 json_t *client_catalogue_json(const char *prefix)

@@ -34,8 +34,6 @@ bool client_catalogue_has(const char *prefix);
 
 /* A note as a sentence: what a run needs, or why none judges it. */
 const char *client_catalogue_needs(const struct client_rule_row *row);
-/* The address of a page by its name, so many bytes of it. */
-void client_catalogue_link(const char *name, size_t length, char out[256]);
 
 /* A table of those that begin so. */
 void client_catalogue_text(FILE *out, const char *prefix);

@@ -4,9 +4,11 @@
 #include "report/explain.h"
 
 #include "report/finding_report.h"
+#include "report/look.h"
 #include "report/plain_words.h"
 #include "report/report.h"
 #include "report/rules_report.h"
+#include "report/source_link.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -62,12 +64,11 @@ static void show(FILE *out, const char *name, const char *lines)
     }
 }
 
-/* "nc-dxgkddi_buildpagingbuffer": what kind of page that is; with addresses where names tell them.
- */
-static void tell_sources(FILE *out, const char *source, bool has_links)
+/* "nc-dxgkddi_buildpagingbuffer": what kind of page that is, and its address. */
+static void tell_sources(FILE *out, const char *source)
 {
     const char *at = source, *name = "Source";
-    char link[256];
+    char link[SOURCE_LINK_BYTES];
 
     while (*at) {
         size_t length = strcspn(at, ",");
@@ -79,12 +80,16 @@ static void tell_sources(FILE *out, const char *source, bool has_links)
                                                               : "design guide";
 
         label(out, name);
-        fprintf(out, "%.*s (%s)\n", (int)length, at, kind);
         name = "";
-        if (has_links) {
-            client_catalogue_link(at, length, link);
+        if (source_link(at, length, link)) {
+            fprintf(out, "%.*s (%s)\n", (int)length, at, kind);
             label(out, name);
-            fprintf(out, "%s\n", link);
+            look_link(out, link);
+            fputs(link, out);
+            look_link(out, "");
+            fputc('\n', out);
+        } else {
+            fprintf(out, "%.*s\n", (int)length, at);
         }
         at += length;
         at += strspn(at, ", ");
@@ -230,7 +235,7 @@ void report_explain(FILE *out, enum rule_id id, const struct rule_counts *counts
     tell(out, "Basis",
          rule->basis == RULE_BASIS_DOC ? "documented: the pages below say it"
                                        : "inferred: it follows from the pages below, none says it");
-    tell_sources(out, rule->source, false);
+    tell_sources(out, rule->source);
     if (rule_is_carried_out(id))
         windows.side = RULE_SIDE_DRIVER;
     tell(out, "Windows", report_violation(&windows, violation));
@@ -258,7 +263,7 @@ void report_explain_client(FILE *out, const struct client_rule_row *row)
     tell(out, "Basis",
          row->is_documented ? "documented: the pages below say it"
                             : "inferred: it follows from the pages below, none says it");
-    tell_sources(out, row->source, true);
+    tell_sources(out, row->source);
     if (row->judged == CLIENT_JUDGED_NO) {
         snprintf(text, sizeof text, "no run judges it: %s", needs);
         tell(out, "Checked", text);

@@ -45,7 +45,9 @@ static void every_rule_is_explained_whole(void **state)
                 fail_msg("'%s' is not in\n%s", parts[i], text);
         }
         for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
-            if (strcspn(line, "\n") > 104)
+            const bool is_address = strncmp(line + strspn(line, " "), "https://", 8) == 0;
+
+            if (strcspn(line, "\n") > 104 && !is_address) /* an address is not broken */
                 fail_msg("%s: a line is too wide: %.120s", rule->id, line);
         }
         free(text);

@@ -603,7 +603,7 @@ static void a_rule_that_was_never_evaluated_is_not_checked(void **state)
     json = json_loads(text, 0, NULL);
     json_array_foreach((json_t *)member(json, "rules"), i, one)
     {
-        assert_int_equal(json_object_size(one), 15);
+        assert_int_equal(json_object_size(one), 16);
         assert_int_equal(strncmp(string_at(one, "id"), "PB-", 3), 0);
         assert_int_equal(json_is_true(member(one, "checked")),
                          strcmp(string_at(one, "id"), "PB-004") == 0);

@@ -6,6 +6,7 @@
 #include "report/plain_words.h"
 #include "report/plain_text.h"
 #include "report/report.h"
+#include "report/source_link.h"
 
 #include "base/hash.h"
 #include "bench/drivers/drivers.h"
@@ -269,8 +270,40 @@ static void put_label(struct plain_text *plain, const char *label)
         plain_text_style(plain, LOOK_PLAIN);
 }
 
-/* A paragraph under a label, broken between words; the lines of the text stay lines. */
-static void paragraph(struct plain_text *plain, const char *label, const char *text)
+static void put_text(struct plain_text *plain, const char *text, size_t length)
+{
+    fprintf(plain->stream, "%.*s", (int)length, text);
+}
+
+/* Sources of a rule, each with a link to its page. */
+static void put_sources(struct plain_text *plain, const char *text, size_t length)
+{
+    const char *const end = text + length;
+    char link[SOURCE_LINK_BYTES];
+
+    while (text < end) {
+        size_t part = strcspn(text, ","), rest = (size_t)(end - text);
+
+        part = part < rest ? part : rest;
+        if (source_link(text, part, link))
+            plain_text_link(plain, link);
+        put_text(plain, text, part);
+        if (link[0])
+            plain_text_link(plain, "");
+        text += part;
+        part = strspn(text, ", ");
+        rest = (size_t)(end - text);
+        put_text(plain, text, part < rest ? part : rest);
+        text += part;
+    }
+}
+
+/*
+ * A paragraph under a label, broken between words; the lines of the text stay lines. put writes a
+ * part of a line.
+ */
+static void paragraph_by(struct plain_text *plain, const char *label, const char *text,
+                         void (*put)(struct plain_text *, const char *, size_t))
 {
     const size_t width = LINE_WIDTH - 2 - LABEL_WIDTH;
     bool is_first = true;
@@ -286,11 +319,17 @@ static void paragraph(struct plain_text *plain, const char *label, const char *t
             part = part ? part : width;
         }
         put_label(plain, is_first ? label : "");
-        fprintf(plain->stream, "%.*s\n", (int)part, text);
+        put(plain, text, part);
+        fputc('\n', plain->stream);
         is_first = false;
         text += part;
         text += *text == '\n' || *text == ' ';
     }
+}
+
+static void paragraph(struct plain_text *plain, const char *label, const char *text)
+{
+    paragraph_by(plain, label, text, put_text);
 }
 
 static void rule_lines(struct plain_text *plain, const struct report_finding *finding)
@@ -313,7 +352,7 @@ static void rule_lines(struct plain_text *plain, const struct report_finding *fi
              report_plain_words(rule.id, rule.sentence, sentence), whose, rule.tier, rule.versions,
              rule_basis_name(rule.basis), rule.id);
     paragraph(plain, "rule", text);
-    paragraph(plain, "source", rule.source);
+    paragraph_by(plain, "source", rule.source, put_sources);
     paragraph(plain, "Windows", report_violation(&rule, violation));
 }
 

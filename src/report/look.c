@@ -22,6 +22,12 @@ const char *look_begin(FILE *stream, enum look_style style)
     return has_color ? sequences[style] : "";
 }
 
+void look_link(FILE *stream, const char *address)
+{
+    if ((stream == stdout && chosen.out_has_links) || (stream == stderr && chosen.err_has_links))
+        fprintf(stream, "\033]8;;%s\033\\", address);
+}
+
 #define LEVELS 8
 
 void look_curve(char *text, unsigned columns, const uint64_t *values, size_t count, uint64_t most)

@@ -96,10 +96,38 @@ static void a_colour_does_not_hide_a_command_from_the_filter(void **state)
     assert_string_equal(text, "\033[0;1;31merror\033[0m\n\\::warning::x\n\033[0m");
 }
 
+static void a_link_is_printed_where_it_was_chosen(void **state)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length), *out = stdout;
+    struct plain_text plain;
+
+    for (unsigned has_links = 0; has_links < 2; has_links++) {
+        look_choose(&(struct look){.out_has_links = has_links});
+        rewind(file);
+        stdout = file;
+        plain_text_begin(&plain);
+        plain_text_link(&plain, "https://example.org/");
+        fputs("page \033]8;;x\033\\", plain.stream);
+        plain_text_link(&plain, "");
+        plain_text_end(&plain, stdout);
+        stdout = out;
+        fflush(file);
+        assert_string_equal(text, has_links ? "\033]8;;https://example.org/\033\\"
+                                              "page \\x1b]8;;x\\x1b\\"
+                                              "\033]8;;\033\\"
+                                            : "page \\x1b]8;;x\\x1b\\");
+    }
+    fclose(file);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_stream_has_colours_only_when_it_was_chosen, end),
+        cmocka_unit_test_teardown(a_link_is_printed_where_it_was_chosen, end),
         cmocka_unit_test_teardown(a_curve_shows_the_most_of_each_part, end),
         cmocka_unit_test_teardown(a_curve_of_few_or_wrong_values_stays_in_its_room, end),
         cmocka_unit_test_teardown(only_our_colours_reach_the_terminal, end),

@@ -100,41 +100,65 @@ void plain_text_begin(struct plain_text *plain)
     plain->stream = open_memstream(&plain->text, &plain->length);
 }
 
-void plain_text_style(struct plain_text *plain, enum look_style style)
+/* address NULL: of a style. Where there is no memory the text is whole without the mark. */
+static void add_mark(struct plain_text *plain, enum look_style style, char *address)
 {
-    if (!plain->stream || fflush(plain->stream) != 0)
-        return;
-    if (plain->style_count == plain->style_room) {
-        size_t room = plain->style_room ? 2 * plain->style_room : 64;
-        struct plain_text_style *styles = realloc(plain->styles, room * sizeof *styles);
+    if (plain->mark_count == plain->mark_room) {
+        size_t room = plain->mark_room ? 2 * plain->mark_room : 64;
+        struct plain_text_mark *marks = realloc(plain->marks, room * sizeof *marks);
 
-        if (!styles)
-            return; /* the text is whole without it */
-        plain->styles = styles;
-        plain->style_room = room;
+        if (!marks) {
+            free(address);
+            return;
+        }
+        plain->marks = marks;
+        plain->mark_room = room;
     }
-    plain->styles[plain->style_count++] = (struct plain_text_style){plain->length, style};
+    plain->marks[plain->mark_count++] = (struct plain_text_mark){plain->length, style, address};
 }
 
-static void write_styled(const struct plain_text *plain, FILE *out)
+void plain_text_style(struct plain_text *plain, enum look_style style)
+{
+    if (plain->stream && fflush(plain->stream) == 0)
+        add_mark(plain, style, NULL);
+}
+
+void plain_text_link(struct plain_text *plain, const char *address)
+{
+    char *copy = strdup(address);
+
+    if (copy && plain->stream && fflush(plain->stream) == 0)
+        add_mark(plain, LOOK_PLAIN, copy);
+    else
+        free(copy);
+}
+
+static void write_marked(const struct plain_text *plain, FILE *out)
 {
     struct writer writer = {.out = out, .is_line_start = true};
     size_t from = 0;
 
-    for (size_t i = 0; i < plain->style_count; i++) {
-        write_part(&writer, plain->text, from, plain->styles[i].at, plain->length);
-        from = plain->styles[i].at;
-        fputs(look_begin(out, plain->styles[i].style), out);
+    for (size_t i = 0; i < plain->mark_count; i++) {
+        const struct plain_text_mark *mark = &plain->marks[i];
+
+        write_part(&writer, plain->text, from, mark->at, plain->length);
+        from = mark->at;
+        if (mark->address)
+            look_link(out, mark->address);
+        else
+            fputs(look_begin(out, mark->style), out);
     }
     write_part(&writer, plain->text, from, plain->length, plain->length);
-    if (plain->style_count)
+    if (plain->mark_count)
         fputs(look_begin(out, LOOK_PLAIN), out);
 }
 
 void plain_text_end(struct plain_text *plain, FILE *out)
 {
     if (plain->stream && fclose(plain->stream) == 0)
-        write_styled(plain, out);
-    free(plain->styles);
+        write_marked(plain, out);
+    for (size_t i = 0; i < plain->mark_count; i++)
+        free(plain->marks[i].address);
+    free(plain->marks);
     free(plain->text);
 }

@@ -22,23 +22,26 @@ void plain_text_write(FILE *out, const char *text, size_t length);
 
 /*
  * A stream in memory, and its end: what was written to it is written to out as plain text, in
- * colour where out has it (report/look.h). Places of colours are kept beside the text, so that
- * nothing in the text can be one.
+ * colour and with links where out has them (report/look.h). Places of colours and links are kept
+ * beside the text, so that nothing in the text can be one.
  */
-struct plain_text_style {
+struct plain_text_mark {
     size_t at; /* bytes before it */
     enum look_style style;
+    char *address; /* of a link; "": its end; NULL: the mark is a style */
 };
 struct plain_text {
     FILE *stream; /* NULL: no memory */
     char *text;
     size_t length;
-    struct plain_text_style *styles;
-    size_t style_count, style_room;
+    struct plain_text_mark *marks;
+    size_t mark_count, mark_room;
 };
 void plain_text_begin(struct plain_text *plain);
 /* What is written from here on has this style. */
 void plain_text_style(struct plain_text *plain, enum look_style style);
+/* What is written from here on leads to the address, which is copied; "": to none any more. */
+void plain_text_link(struct plain_text *plain, const char *address);
 void plain_text_end(struct plain_text *plain, FILE *out);
 
 #endif

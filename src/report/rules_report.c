@@ -11,6 +11,7 @@
 #include "check/rules/rule_rarities.h"
 #include "report/campaign/folder_files.h"
 #include "report/report.h"
+#include "report/source_link.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -347,6 +348,7 @@ json_t *report_rule_json(enum rule_id id, const struct rule_counts *counts)
     json_object_set_new(json, "basis", json_string(rule_basis_name(rule->basis)));
     json_object_set_new(json, "versions", json_string(rule->versions));
     json_object_set_new(json, "source", json_string(rule->source));
+    json_object_set_new(json, "links", source_links_json(rule->source));
     json_object_set_new(json, "sentence", json_string(rule->sentence));
     json_object_set_new(json, "state", json_string(rule_state_name(state)));
     json_object_set_new(json, "checked",

@@ -1,6 +1,7 @@
 /*
  * Where the documentation of a rule is. A rule names its sources by the last part of their
- * addresses ("nc-dxgkddi_buildpagingbuffer, bug-check-0x10e"); here the rest is put before it.
+ * addresses ("nc-dxgkddi_buildpagingbuffer, bug-check-0x10e"); here the rest is put before it, as
+ * src/report/source_link.c does for the command line.
  * Nothing is loaded: the reader follows the link or does not.
  */
 import { h, type Child } from "./dom.js";
@@ -20,15 +21,18 @@ const BUG_CHECKS: Record<string, string> = {
 export function documentOf(source: string): string | null {
     const slug = source.replace(/ \(.*\)$/, "");
     if (Object.hasOwn(BUG_CHECKS, slug)) return `${DEBUGGER}/${BUG_CHECKS[slug]}`;
-    const named = /^(nc|ns|ne)-(d3dkmddi|d3dukmdt|dispmprt|d3dumddi)-[a-z0-9_]+$/.exec(slug);
+    const named = /^(nc|nf|ns|ne)-([a-z0-9]+)-[a-z0-9_]+$/.exec(slug);
     if (named) return `${DDI}/${named[2]}/${slug}`;
-    const short = /^(nc|ns|ne)-([a-z0-9_]+)$/.exec(slug);
+    const short = /^(nc|nf|ns|ne)-([a-z0-9_]+)$/.exec(slug);
     if (short) {
-        const header = /^pfnd3dddi_/.test(short[2])
-            ? "d3dumddi"
-            : /^_?d3dddi_/.test(short[2])
-              ? "d3dukmdt"
-              : "d3dkmddi";
+        const header =
+            short[2] === "dxgkddi_interrupt_routine"
+                ? "dispmprt"
+                : /^pfnd3dddi_/.test(short[2])
+                  ? "d3dumddi"
+                  : /^_?d3dddi_/.test(short[2])
+                    ? "d3dukmdt"
+                    : "d3dkmddi";
         return `${DDI}/${header}/${short[1]}-${header}-${short[2]}`;
     }
     return /^[a-z0-9]+(-[a-z0-9]+)+$/.test(slug) ? `${DISPLAY}/${slug}` : null;

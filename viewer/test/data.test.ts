@@ -200,6 +200,14 @@ test("a rule's sources lead to the documentation", () => {
         documentOf("bug-check-0x119"),
         `${LEARN}/debugger/bug-check-0x119---video-scheduler-internal-error`,
     );
+    assert.equal(
+        documentOf("nc-dxgkddi_interrupt_routine"),
+        `${LEARN}/ddi/dispmprt/nc-dispmprt-dxgkddi_interrupt_routine`,
+    );
+    assert.equal(
+        documentOf("nf-wdm-mmallocatepagesformdlex"),
+        `${LEARN}/ddi/wdm/nf-wdm-mmallocatepagesformdlex`,
+    );
     assert.equal(documentOf("gpu-segments"), `${LEARN}/display/gpu-segments`);
     assert.equal(documentOf("third-party driver notes (measured)"), null);
     assert.equal(documentOf("javascript:alert(1)"), null);

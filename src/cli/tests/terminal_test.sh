@@ -142,6 +142,33 @@ lacks lines check
 TERM=dumb terminal rules PB-004 --color auto
 lacks lines "$escape\[0;"
 
+# Links to the pages of sources, on a terminal with colours alone.
+page=https://learn.microsoft.com/windows-hardware/drivers/ddi/d3dkmddi/nc-d3dkmddi-dxgkddi_buildpagingbuffer
+link=$(printf '\033]8;;%s\033\\' "$page")
+end=$(printf '\033]8;;\033\\')
+links() { # FILE TEXT
+    grep -qF -e "$link$2$end" "$1" || fail "$1 of '$asked' has no link: $2"
+}
+# shellcheck disable=SC2086
+terminal $defect --seeds 1
+links lines nc-dxgkddi_buildpagingbuffer
+terminal explain PB-004
+links lines "$page"
+# shellcheck disable=SC2086
+NO_COLOR=1 terminal $defect --seeds 1
+lacks lines "$escape]8"
+# shellcheck disable=SC2086
+terminal $defect --seeds 1 --color=never
+lacks lines "$escape]8"
+TERM=dumb terminal explain PB-004 --color=always
+lacks lines "$escape]8"
+# shellcheck disable=SC2086
+plain $defect --seeds 1 --color always
+lacks out "$escape]8"
+plain explain PB-004 --color always
+lacks out "$escape]8"
+has out "^ *$page\$"
+
 # The other verbs that take long.
 printf 'drydock-case 1\noption driver zoo:D10-pointer-stays\noption seed 5\n' >bad.case
 printf 'alloc a size=64K\nalloc b size=64K\nsubmit c0 a:w b:w\nwait all\nread a\n' >>bad.case
