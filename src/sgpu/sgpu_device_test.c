@@ -219,6 +219,22 @@ static void a_board_that_is_gone_reads_as_ones_and_does_nothing(void **state)
     rig_fini(&rig);
 }
 
+static void a_machine_without_its_board_has_no_registers_and_waits_for_nothing(void **state)
+{
+    const struct sgpu_config config = {.straps = SGPU_STRAP_DISPLAY};
+    const struct machine_config board = rig_board();
+    struct rig rig;
+
+    rig_init_with(&rig, &board, &config);
+    rig_write(&rig, SGPU_REG_SCAN_CONTROL, 4, SGPU_SCAN_SHOW);
+    rig_write(&rig, SGPU_REG_SCAN_NEXT, 8, 0);
+    submit_three(&rig, 0);
+    sgpu_destroy(rig.gpu);
+    assert_null(machine_map_physical(rig.machine, machine_bar0_pa(rig.machine), SGPU_BAR0_BYTES));
+    assert_false(machine_run_next(rig.machine));
+    machine_destroy(rig.machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +245,7 @@ int main(void)
         cmocka_unit_test(a_device_reset_loses_local_memory),
         cmocka_unit_test(local_memory_outlives_what_the_board_keeps_it_through),
         cmocka_unit_test(aperture_slots_are_empty_after_a_sleep_wherever_they_were),
+        cmocka_unit_test(a_machine_without_its_board_has_no_registers_and_waits_for_nothing),
         cmocka_unit_test(a_board_that_is_gone_tells_who_touches_it),
         cmocka_unit_test(a_board_that_is_gone_reads_as_ones_and_does_nothing),
     };

@@ -78,12 +78,28 @@ static void a_forgotten_fence_faults(void **state)
     }
 }
 
+static void a_fence_behind_the_last_is_malformed(void **state)
+{
+    const struct sgpu_config config = {.straps = SGPU_STRAP_FENCE_UNIT};
+    struct machine_config board = rig_board();
+    struct rig rig;
+
+    rig_init_with(&rig, &board, &config);
+    give_home(&rig, SGPU_FENCES, 0x4000, 0x5000);
+    rig_expect_fault(&rig, 0, SGPU_FAULT_PACKET, 0);
+    signal_fence(&rig, SGPU_FENCES, 1);
+    rig_expect_fault(&rig, 0, SGPU_FAULT_PACKET, 0);
+    rig_fini(&rig);
+}
+
 static void boards_without_a_fence_unit_know_no_such_packets(void **state)
 {
     struct rig rig;
 
     rig_init(&rig);
     give_home(&rig, 0, 0x4000, 0x5000);
+    rig_expect_fault(&rig, 0, SGPU_FAULT_PACKET, 0);
+    signal_fence(&rig, 0, 1);
     rig_expect_fault(&rig, 0, SGPU_FAULT_PACKET, 0);
     rig_fini(&rig);
 }
@@ -93,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fence_is_written_at_its_last_home),
         cmocka_unit_test(a_forgotten_fence_faults),
+        cmocka_unit_test(a_fence_behind_the_last_is_malformed),
         cmocka_unit_test(boards_without_a_fence_unit_know_no_such_packets),
     };
 

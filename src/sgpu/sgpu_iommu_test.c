@@ -109,6 +109,45 @@ static void behind_a_remapping_iommu_only_logical_pages_answer(void **state)
     rig_fini(&rig);
 }
 
+/* The page behind the last of RAM has a logical address as well, right behind the last one's. */
+static void a_logical_run_ends_with_the_ram(void **state)
+{
+    const uint64_t logical = UINT64_C(1) << 33;
+    struct machine_iommu *iommu;
+    uint64_t pfns[2];
+    struct rig rig;
+    uint32_t pasid;
+
+    rig_init(&rig);
+    iommu = machine_iommu(rig.machine);
+    pasid = make_space(&rig, &(uint64_t){rig.command_base / PAGE_BYTES}, 1);
+    pfns[0] = page_store_page_count(rig.ram) - 1;
+    pfns[1] = pfns[0] + 1;
+    assert_true(machine_iommu_map(iommu, pasid, logical, 2, pfns));
+    rig_fill(&rig, logical * PAGE_BYTES, 2 * PAGE_BYTES, 0x22);
+    rig_expect_fault_at(&rig, SGPU_NODE_COPY, submit_for(&rig, pasid), SGPU_FAULT_NOT_VALID,
+                        (logical + 1) * PAGE_BYTES);
+    assert_int_equal(page_store_value(rig.ram, pfns[0]), 0x22);
+    rig_fini(&rig);
+}
+
+static void the_agp_window_begins_at_its_first_byte(void **state)
+{
+    struct rig rig;
+    uint64_t pfn;
+
+    rig_init(&rig);
+    assert_true(machine_alloc_pages(rig.machine, 1, &pfn));
+    assert_true(machine_iommu_map(machine_iommu(rig.machine), MACHINE_AGP, 0, 1, &pfn));
+    rig_fill(&rig, SGPU_PA_SYSTEM | MACHINE_AGP_BASE, PAGE_BYTES, 0x33);
+    rig_execute(&rig, SGPU_NODE_COPY);
+    assert_int_equal(page_store_value(rig.ram, pfn), 0x33);
+    rig_fill(&rig, SGPU_PA_SYSTEM | (MACHINE_AGP_BASE - PAGE_BYTES), PAGE_BYTES, 0x44);
+    rig_expect_fault(&rig, SGPU_NODE_COPY, SGPU_FAULT_BUS,
+                     SGPU_PA_SYSTEM | (MACHINE_AGP_BASE - PAGE_BYTES));
+    rig_fini(&rig);
+}
+
 static void count_access(void *context)
 {
     ++*(unsigned *)context;
@@ -139,6 +178,8 @@ int main(void)
         cmocka_unit_test(what_the_process_has_not_mapped_faults_at_its_address),
         cmocka_unit_test(a_page_is_out_of_reach_as_soon_as_it_is_unmapped),
         cmocka_unit_test(behind_a_remapping_iommu_only_logical_pages_answer),
+        cmocka_unit_test(a_logical_run_ends_with_the_ram),
+        cmocka_unit_test(the_agp_window_begins_at_its_first_byte),
         cmocka_unit_test(what_reaches_system_memory_is_told_while_it_is_watched),
     };
 

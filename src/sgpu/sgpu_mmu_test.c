@@ -127,6 +127,7 @@ static void a_render_through_tables_writes_by_position(void **state)
 
 static void zero_entries_read_zero_and_swallow_writes(void **state)
 {
+    const uint64_t entry = LOCAL_PTE(0x200000);
     struct rig rig;
     uint64_t root;
 
@@ -140,6 +141,7 @@ static void zero_entries_read_zero_and_swallow_writes(void **state)
     rig_copy(&rig, 0, VA + 100, VA + 4 * PAGE_BYTES, 3 * PAGE_BYTES);
     rig_fence(&rig, 0, VA, 5);
     rig_fill(&rig, VA, 16, 5);
+    rig_pte(&rig, SGPU_OP_PTE_WRITE, SGPU_PTE_TABLE_VIRTUAL, VA, 0, 1, &entry);
     rig_copy(&rig, 0, VA + 5 * PAGE_BYTES, VA, 3 * PAGE_BYTES);
     rig_execute_virtual(&rig, 1, root);
     assert_int_equal(page_store_value(rig.local, 0x100), 60);
@@ -693,6 +695,12 @@ static void an_entry_of_two_tables_leads_to_64_kib_pages_first(void **state)
     assert_int_equal(walk.pa, 0x202123);
     assert_int_equal(walk.pte, LOCAL_PTE(0x200000));
     assert_int_equal(walk.page_bytes, 64 * KiB);
+    assert_int_equal(walk.tables_pa[0], large);
+    assert_int_equal(walk.entries_pa[0], large);
+    rig_entries(&rig, large)[2] = LOCAL_PTE(0x400000);
+    sgpu_mmu_walk(rig.gpu, root, va + 0x20000, &walk);
+    assert_int_equal(walk.pa, 0x400000);
+    assert_int_equal(walk.entries_pa[0], large + 2 * sizeof(uint64_t));
     sgpu_mmu_walk(rig.gpu, root, va + 0x10123, &walk);
     assert_int_equal(walk.fault, SGPU_FAULT_NONE);
     assert_int_equal(walk.pa, SGPU_PA_SYSTEM | 0x6123);

@@ -358,6 +358,20 @@ static void a_blit_without_its_source_is_malformed(void **state)
     }
 }
 
+static void a_reference_may_be_as_long_as_the_addresses(void **state)
+{
+    struct sgpu_render_ref ref = {.bytes = UINT64_C(1) << SGPU_VA_BITS, .flags = SGPU_REF_READ};
+    struct rig rig;
+
+    rig_init(&rig);
+    rig_render(&rig, 33, 1000, &ref, 1);
+    rig_expect_fault(&rig, SGPU_NODE_RENDER, SGPU_FAULT_BUS, 64 * MiB); /* behind local memory */
+    ref.bytes++;
+    rig_render(&rig, 33, 1000, &ref, 1);
+    rig_expect_fault(&rig, SGPU_NODE_RENDER, SGPU_FAULT_PACKET, 0);
+    rig_fini(&rig);
+}
+
 static void a_render_that_faults_reports_its_token(void **state)
 {
     const struct sgpu_render_ref ref = {
@@ -756,6 +770,7 @@ int main(void)
         cmocka_unit_test(render_reads_then_writes_and_says_so),
         cmocka_unit_test(a_blit_copies_the_reference_before_it_or_fills),
         cmocka_unit_test(a_blit_without_its_source_is_malformed),
+        cmocka_unit_test(a_reference_may_be_as_long_as_the_addresses),
         cmocka_unit_test(a_render_that_faults_reports_its_token),
         cmocka_unit_test(nops_and_empty_submissions_complete),
         cmocka_unit_test(effects_come_at_the_end_and_not_before),
