@@ -176,6 +176,31 @@ RULE_KEPT(PT_016)
     clear_sixteen(rig, NO_MISTAKE);
 }
 
+/* Of three entries both ends are looked at, and the one between. */
+static void the_entry_between_two_others_is_looked_at(void **state)
+{
+    for (unsigned wrong = 0; wrong < 4; wrong++) {
+        struct rig *rig = malloc(sizeof *rig);
+        struct rig_memory memory;
+        struct rig_update update;
+        uint32_t fence;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        rig_make_memory(rig, &memory);
+        rig_begin_map(rig, &update, RIG_VA + 0x10000, NULL, 32, 3);
+        rig_update(rig, &update);
+        fence = rig_submit(rig);
+        rig_write_memory(rig, &update, NO_MISTAKE);
+        memory.leaf[update.arg.UpdatePageTable.StartIndex + wrong].address ^= 0x100000;
+        rig_complete(rig, 0, fence);
+        rig_expect_only(rig, wrong < 3 ? RULE_PT_017 : RULE_NONE);
+        rig->walk = NULL;
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static void map_one(struct rig *rig, enum rig_mistake mistake)
 {
     struct rig_memory memory;
@@ -545,6 +570,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_writes_nothing_does_not_end_what_waits_before_it),
+        cmocka_unit_test(the_entry_between_two_others_is_looked_at),
         cmocka_unit_test(an_operation_whose_first_part_has_run_is_no_mistake),
         cmocka_unit_test(what_commands_write_beside_their_entries_is_found),
         cmocka_unit_test(what_the_cpu_writes_beside_its_entries_is_found),
