@@ -16,7 +16,7 @@ struct display {
     struct rig *rig;
     DXGKARG_SETVIDPNSOURCEADDRESS last;
     unsigned addresses, shown, hidden;
-    NTSTATUS status;
+    NTSTATUS status, visibility_status;
     struct rig_object front, back;
     struct rig_done done;
 };
@@ -37,7 +37,7 @@ static NTSTATUS set_visibility(struct miniport *self, HANDLE object,
     struct display *display = rig_of(self)->test;
 
     *(args->Visible ? &display->shown : &display->hidden) += 1;
-    return STATUS_SUCCESS;
+    return display->visibility_status;
 }
 
 static NTSTATUS flip(struct miniport *self, HANDLE context, DXGKARG_PRESENT *args)
@@ -222,6 +222,25 @@ static void what_is_hidden_before_it_is_there_is_not_shown(void **state)
     fini(&display);
 }
 
+/* The driver may not refuse; what it does is told, and the primary is hidden all the same. */
+static void a_driver_that_does_not_hide_is_told(void **state)
+{
+    struct display display;
+    unsigned errors;
+
+    init(&display, 2);
+    show(&display, &display.front);
+    sync(&display, address_of(&display));
+    display.visibility_status = STATUS_UNSUCCESSFUL;
+    display.rig->expected_rules = "FENCE-021";
+    errors = display.rig->rule_count;
+    assert_int_equal(vidmm_hide(display.rig->vidmm), STATUS_SUCCESS);
+    assert_int_equal(display.rig->rule_count, errors + 1);
+    assert_false(scan_out_keeps(display.front.allocation));
+    display.visibility_status = STATUS_SUCCESS;
+    fini(&display);
+}
+
 static void a_call_without_memory_changes_nothing(void **state)
 {
     struct display display;
@@ -245,6 +264,7 @@ int main(void)
         cmocka_unit_test(a_reset_a_sleep_and_the_end_of_it_show_nothing),
         cmocka_unit_test(what_cannot_be_shown_is_refused),
         cmocka_unit_test(what_is_hidden_before_it_is_there_is_not_shown),
+        cmocka_unit_test(a_driver_that_does_not_hide_is_told),
         cmocka_unit_test(a_call_without_memory_changes_nothing),
     };
 
