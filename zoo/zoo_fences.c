@@ -9,6 +9,20 @@
 
 /* ---- Interrupts ---- */
 
+/* What the fence was waited for is looked up where it is told, at DISPATCH_LEVEL. */
+static void look_up_in_dpc(struct miniport *self)
+{
+    const struct miniport_host *upper = zoo_layer_of(self)->host.upper;
+
+    upper->ops->get_handle_parent(zoo_layer_of(self)->host.upper, 1);
+    miniport_dpc(self->next);
+}
+
+static void plant_look_up_in_dpc(struct zoo_layer *layer)
+{
+    layer->ops.dpc = look_up_in_dpc;
+}
+
 static void tell_twice(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
     struct zoo_layer *layer = zoo_layer_of_host(host);
@@ -395,6 +409,8 @@ const struct zoo_defect zoo_fence_defects[] = {
           .profile = "strict-open"),
     PLANT("FENCE-no-dpc", ZOO_ALL, "FENCE-004", plant_queue_no_dpc,
           "does not queue a DPC behind a completion"),
+    PLANT("CALL-parent-in-dpc", ZOO_ALL, "CALL-004", plant_look_up_in_dpc,
+          "calls DxgkCbGetHandleParent in its DPC"),
     PLANT("FENCE-no-notify", ZOO_ALL, "FENCE-004", plant_notify_no_dpc,
           "does not call DxgkCbNotifyDpc in its DPC"),
     PLANT("FENCE-native-untold", ZOO_GPUMMU, "FENCE-013", plant_tell_no_fence,

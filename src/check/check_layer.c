@@ -584,13 +584,17 @@ static NTSTATUS watch_update_context_allocation(struct miniport_host *host,
 }
 
 /*
- * Callbacks that no watcher asks for. They have numbers, so that the number of a call in a finding
- * is its number in the trace and in the record of the run.
+ * Callbacks of which watchers are told that there was one. They have numbers, too, so that the
+ * number of a call in a finding is its number in the trace and in the record of the run.
  */
 #define COUNT_CALLBACK(type, function, parameters, ...)                                            \
     static type count_##function parameters                                                        \
     {                                                                                              \
-        next_event(layer_of_host(host)->check);                                                    \
+        struct check *check = layer_of_host(host)->check;                                          \
+        struct check_callback event = {.event = next_event(check),                                 \
+                                       .callback = TRACE_CALLBACK_##function};                     \
+                                                                                                   \
+        show_callback(check, &event);                                                              \
         return miniport_host_forward_ops.function(host, __VA_ARGS__);                              \
     }
 COUNT_CALLBACK(NTSTATUS, get_device_information,

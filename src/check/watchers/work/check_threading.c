@@ -1,6 +1,6 @@
 /*
- * Watcher: calls in the middle of other calls (the threading levels), and accesses through the
- * IOMMU (IOMMU).
+ * Watcher: calls in the middle of other calls (the threading levels), callbacks at another IRQL
+ * than theirs (CALL-004), and accesses through the IOMMU (IOMMU).
  *
  * The bench has one thread: two calls are at the same time when one is made in the middle of the
  * other. Calls that follow from a completion are made in the DPC that tells of it, which is of
@@ -96,6 +96,35 @@ static void check_level_three(struct check *check, const struct threading_watch 
     else
         CHECK_RULE(check, RULE_IOMMU_007, is_alone, NULL, "", "is called in the middle of %s",
                    miniport_ddi_name(outer->ddi));
+}
+
+/* ---- Callbacks (CALL-004) -------------------------------------------------------------------- */
+
+/* The highest IRQL of its page, plus one; 0: the callback is judged by another rule, or by none. */
+static const unsigned char highest_level[TRACE_CALLBACK_COUNT] = {
+    [TRACE_CALLBACK_get_device_information] = PASSIVE_LEVEL + 1,
+    [TRACE_CALLBACK_map_memory] = PASSIVE_LEVEL + 1,
+    [TRACE_CALLBACK_unmap_memory] = PASSIVE_LEVEL + 1,
+    [TRACE_CALLBACK_read_device_space] = PASSIVE_LEVEL + 1,
+    [TRACE_CALLBACK_write_device_space] = PASSIVE_LEVEL + 1,
+    [TRACE_CALLBACK_synchronize_execution] = DISPATCH_LEVEL + 1,
+    [TRACE_CALLBACK_get_handle_data] = APC_LEVEL + 1,
+    [TRACE_CALLBACK_get_handle_parent] = APC_LEVEL + 1,
+    [TRACE_CALLBACK_enum_handle_children] = PASSIVE_LEVEL + 1,
+    [TRACE_CALLBACK_reserve_gpu_virtual_address_range] = PASSIVE_LEVEL + 1,
+    [TRACE_CALLBACK_create_context_allocation] = PASSIVE_LEVEL + 1,
+    [TRACE_CALLBACK_destroy_context_allocation] = PASSIVE_LEVEL + 1,
+    [TRACE_CALLBACK_map_context_allocation] = PASSIVE_LEVEL + 1,
+    [TRACE_CALLBACK_update_context_allocation] = PASSIVE_LEVEL + 1,
+};
+
+static void callback(struct check *check, void *state, const struct check_callback *event)
+{
+    const unsigned above = highest_level[event->callback];
+
+    if (above)
+        CHECK_RULE(check, RULE_CALL_004, check_irql(check) < above, NULL, "",
+                   "is called at IRQL {%u} (expected {=%u at most})", check_irql(check), above - 1);
 }
 
 /* ---- Exclusive access ------------------------------------------------------------------------ */
@@ -305,5 +334,6 @@ const struct check_watcher check_threading_watcher = {
                                MINIPORT_DDI_BeginExclusiveAccess, MINIPORT_DDI_EndExclusiveAccess,
                                MINIPORT_DDI_NotifySurpriseRemoval, MINIPORT_DDI_ResetFromTimeout,
                                MINIPORT_DDI_ResetEngine),
+    .callback = callback,
     .gpu = gpu,
 };

@@ -273,6 +273,50 @@ RULE_KEPT(IOMMU_003)
     map_pages(rig, RIG_RAM_PAGES - 1);
 }
 
+/* ---- Callbacks ---- */
+
+static D3DKMT_HANDLE ask_at(struct rig *rig, KIRQL irql, bool is_parent)
+{
+    const DXGKARGCB_ENUMHANDLECHILDREN first = {.hObject = 1};
+    D3DKMT_HANDLE found;
+
+    rig->irql = irql;
+    found = is_parent ? rig->drivers_host->ops->get_handle_parent(rig->drivers_host, 1)
+                      : rig->drivers_host->ops->enum_handle_children(rig->drivers_host, &first);
+    rig->irql = PASSIVE_LEVEL;
+    return found;
+}
+
+RULE_BROKEN(CALL_004)
+{
+    ask_at(rig, DISPATCH_LEVEL, true);
+    assert_string_equal(rig->last.detail.where, "DxgkCbGetHandleParent");
+}
+
+RULE_KEPT(CALL_004)
+{
+    ask_at(rig, APC_LEVEL, true);
+    ask_at(rig, PASSIVE_LEVEL, false);
+}
+
+/* Each has the level of its page. */
+static void callbacks_of_passive_level_are_none_of_apc_level(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE range = {0};
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    ask_at(rig, APC_LEVEL, false);
+    rig_expect_only(rig, RULE_CALL_004);
+    assert_int_equal(rig->counts.broken[RULE_CALL_004], 1);
+    rig->irql = APC_LEVEL;
+    rig->drivers_host->ops->reserve_gpu_virtual_address_range(rig->drivers_host, NULL, &range);
+    assert_int_equal(rig->counts.broken[RULE_CALL_004], 2);
+    rig_fini(rig);
+    free(rig);
+}
+
 /* There is no second answer yet, which the first one could contradict. */
 static void iommu_caps_are_not_compared_with_caps_that_nobody_asked_for(void **state)
 {
@@ -297,6 +341,7 @@ int main(void)
         cmocka_unit_test(asking_for_a_group_is_the_scheduler_s_too),
         cmocka_unit_test(nothing_is_in_flight_when_the_device_stops),
         cmocka_unit_test(what_was_in_flight_goes_with_the_device),
+        cmocka_unit_test(callbacks_of_passive_level_are_none_of_apc_level),
         cmocka_unit_test(iommu_caps_are_not_compared_with_caps_that_nobody_asked_for),
     };
 
