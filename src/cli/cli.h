@@ -74,8 +74,10 @@ struct cli_arguments {
     const char *case_values[WORKLOAD_OPTION_COUNT]; /* by place in cli_case_options[] */
     const char *rest[CLI_MAX_ARGUMENTS];            /* what is no option */
     size_t rest_count;
-    /* An option that may be given again: its values in order. */
-    const char *repeated[CLI_MAX_ARGUMENTS];
+    /* Options that may be given again: their values in order (cli_next_repeated()). */
+    struct cli_repeated {
+        const char *option, *value;
+    } repeated[CLI_MAX_ARGUMENTS];
     size_t repeated_count;
     /* For a verb that takes them as they are: all but the options of every verb. */
     const char *raw[CLI_MAX_RAW];
@@ -93,14 +95,20 @@ struct cli_verb {
     const char *summary;
     const char *details;              /* paragraphs of --help, or NULL */
     const struct cli_option *options; /* ends with name == NULL */
-    int repeated_option;              /* its place, or -1 */
+    uint64_t repeated_options;        /* CLI_REPEATED(place) of each that may be given again */
     unsigned case_options;            /* CLI_OF_*: options of cases that it takes besides */
     bool takes_all;                   /* what stands there is the verb's to read */
     enum cli_status (*run)(const struct cli_arguments *arguments);
 };
 
+#define CLI_REPEATED(place) (UINT64_C(1) << (place))
+
 #define VERB(name) extern const struct cli_verb cli_##name;
 #include "cli/verbs.inc"
+
+/* The next value of an option that may be given again, from *at on (0 at first); NULL: no more. */
+const char *cli_next_repeated(const struct cli_arguments *arguments, const char *option,
+                              size_t *at);
 
 /* The i-th option that a verb takes, in the order of --help. False: there are no more. */
 bool cli_option_at(const struct cli_verb *verb, size_t i, struct cli_option *out);
@@ -204,7 +212,7 @@ bool cli_print_json(json_t *document);
 
 /*
  * Findings that make no campaign fail (report/excuses.h): the rows of the verbs that have them, of
- * which CLI_ALLOW is the repeated option. arguments NULL: nothing is allowed. NULL with a message.
+ * which CLI_ALLOW may be given again. NULL with a message.
  */
 #define CLI_BASELINE                                                                               \
     "baseline", 0, "FILE", "findings that are known: they do not fail; those that are gone are told"
@@ -219,6 +227,10 @@ struct excuses *cli_excuses(const char *baseline, bool is_updated,
 struct campaign_summary;
 bool cli_update_baseline(const char *path, struct excuses *excuses,
                          struct campaign_summary *summary);
+/* The same of one run: what the baseline has stays. */
+struct report_finding;
+bool cli_extend_baseline(const char *path, struct excuses *excuses,
+                         const struct report_finding *findings, size_t count);
 
 /* Writes a text to a file, whole or with a message and false. */
 bool cli_write_text(const char *path, const char *text);

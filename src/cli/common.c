@@ -100,12 +100,13 @@ struct workload *cli_load(const char *path, uint32_t steps)
 static bool is_set_here(const struct cli_arguments *arguments, const char *key)
 {
     const size_t length = strlen(key);
+    const char *pair;
+    size_t at = 0;
 
     if (arguments->case_values[workload_option_place(key)])
         return true;
-    for (size_t i = 0; i < arguments->repeated_count; i++) {
-        if (strncmp(arguments->repeated[i], key, length) == 0 &&
-            arguments->repeated[i][length] == '=')
+    while ((pair = cli_next_repeated(arguments, "option", &at)) != NULL) {
+        if (strncmp(pair, key, length) == 0 && pair[length] == '=')
             return true;
     }
     return false;
@@ -153,6 +154,8 @@ bool cli_may_play(const struct cli_arguments *arguments, bool is_trusted, const 
 bool cli_set_options(const struct cli_arguments *arguments, struct workload *workload)
 {
     struct workload_error error;
+    const char *pair;
+    size_t at = 0;
 
     for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++) {
         if (arguments->case_values[i] && !workload_set_option(workload, workload_options[i].key,
@@ -161,16 +164,15 @@ bool cli_set_options(const struct cli_arguments *arguments, struct workload *wor
             return false;
         }
     }
-    for (size_t i = 0; i < arguments->repeated_count; i++) {
-        const char *equals = strchr(arguments->repeated[i], '=');
+    while ((pair = cli_next_repeated(arguments, "option", &at)) != NULL) {
+        const char *equals = strchr(pair, '=');
         char key[64];
 
-        if (!equals || (size_t)(equals - arguments->repeated[i]) >= sizeof key) {
-            cli_error("option --option: '%s' is not KEY=VALUE", arguments->repeated[i]);
+        if (!equals || (size_t)(equals - pair) >= sizeof key) {
+            cli_error("option --option: '%s' is not KEY=VALUE", pair);
             return false;
         }
-        snprintf(key, sizeof key, "%.*s", (int)(equals - arguments->repeated[i]),
-                 arguments->repeated[i]);
+        snprintf(key, sizeof key, "%.*s", (int)(equals - pair), pair);
         if (!workload_set_option(workload, key, equals + 1, &error)) {
             cli_error("%s", error.text);
             return false;

@@ -45,6 +45,26 @@ struct found {
     bool is_repeated;
 };
 
+/* False: there are too many. */
+static bool add_repeated(struct cli_arguments *out, const struct found *found, const char *value)
+{
+    if (out->repeated_count == CLI_MAX_ARGUMENTS)
+        return false;
+    out->repeated[out->repeated_count++] = (struct cli_repeated){found->name, value};
+    return true;
+}
+
+const char *cli_next_repeated(const struct cli_arguments *arguments, const char *option, size_t *at)
+{
+    while (*at < arguments->repeated_count) {
+        const struct cli_repeated *repeated = &arguments->repeated[(*at)++];
+
+        if (strcmp(repeated->option, option) == 0)
+            return repeated->value;
+    }
+    return NULL;
+}
+
 struct parser {
     const struct cli_verb *verb;
     struct cli_arguments *out;
@@ -81,9 +101,12 @@ static bool option_at(struct parser *parser, size_t i, struct found *out)
     if (i < own) {
         const struct cli_option *option = &verb->options[i];
 
-        *out =
-            (struct found){option->name, option->value,           option->letter,
-                           option->help, &parser->out->values[i], (int)i == verb->repeated_option};
+        *out = (struct found){.name = option->name,
+                              .takes = option->value,
+                              .letter = option->letter,
+                              .help = option->help,
+                              .value = &parser->out->values[i],
+                              .is_repeated = verb->repeated_options & CLI_REPEATED(i)};
         return true;
     }
     i -= own;
@@ -209,12 +232,9 @@ static bool take_option(struct parser *parser, const struct found *found, const 
         }
         value = argv[++*at];
     }
-    if (found->is_repeated) {
-        if (out->repeated_count == CLI_MAX_ARGUMENTS) {
-            cli_error("option --%s is given too often", found->name);
-            return false;
-        }
-        out->repeated[out->repeated_count++] = value;
+    if (found->is_repeated && !add_repeated(out, found, value)) {
+        cli_error("option --%s is given too often", found->name);
+        return false;
     }
     *found->value = value;
     return true;
@@ -278,13 +298,10 @@ static bool take_setting(struct parser *parser, const struct project *project,
         if (!value)
             return false;
         *found->value = value;
-        if (!found->is_repeated)
-            continue;
-        if (out->repeated_count == CLI_MAX_ARGUMENTS) {
+        if (found->is_repeated && !add_repeated(out, found, value)) {
             cli_error("%s:%u: %s has too many values", project->path, entry->line, entry->key);
             return false;
         }
-        out->repeated[out->repeated_count++] = value;
     }
     return true;
 }

@@ -67,14 +67,16 @@ struct excuses *cli_excuses(const char *baseline, bool is_updated,
     struct excuses *excuses = excuses_create();
     bool is_fine = excuses != NULL;
     char error[512] = "no memory";
+    const char *word;
+    size_t at = 0;
 
     if (is_updated && !baseline) {
         cli_error("--update-baseline needs the file to write (--baseline FILE)");
         excuses_free(excuses);
         return NULL;
     }
-    for (size_t i = 0; arguments && i < arguments->repeated_count && is_fine; i++) {
-        is_fine = excuses_allow(excuses, arguments->repeated[i], error);
+    while (is_fine && (word = cli_next_repeated(arguments, "allow", &at)) != NULL) {
+        is_fine = excuses_allow(excuses, word, error);
         if (!is_fine) {
             cli_error("option --allow: %s", error);
             excuses_free(excuses);
@@ -102,6 +104,19 @@ bool cli_update_baseline(const char *path, struct excuses *excuses,
     is_fine = is_fine && cli_write_text(path, text);
     if (is_fine)
         excuses_apply(excuses, summary, false);
+    free(text);
+    return is_fine;
+}
+
+bool cli_extend_baseline(const char *path, struct excuses *excuses,
+                         const struct report_finding *findings, size_t count)
+{
+    char error[512], *text = excuses_extended_text(excuses, path, findings, count, error);
+    bool is_fine = text && excuses_parse_baseline(excuses, text, strlen(text), path, error);
+
+    if (!is_fine)
+        cli_error("%s", error);
+    is_fine = is_fine && cli_write_text(path, text);
     free(text);
     return is_fine;
 }

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MOST_BYTES (16u << 20)
 #define MOST_LINES 65536u
@@ -376,6 +377,9 @@ static void put_line(FILE *out, const char *margin, const char *id, const char *
             (int)strcspn(text, "\r\n"), text);
 }
 
+static const char head[] = FIRST_LINE
+    "\n# Findings that are known. Made by drydock check --baseline FILE --update-baseline.\n";
+
 char *excuses_baseline_text(const struct campaign_summary *summary)
 {
     char *text = NULL;
@@ -384,10 +388,7 @@ char *excuses_baseline_text(const struct campaign_summary *summary)
 
     if (!out)
         return NULL;
-    fprintf(out,
-            "%s\n# Findings that are known. Made by drydock check --baseline FILE "
-            "--update-baseline.\n",
-            FIRST_LINE);
+    fprintf(out, "%s", head);
     for (size_t i = 0; i < summary->cause_count; i++) {
         const struct campaign_cause *cause = &summary->causes[i];
         const struct campaign_finding *finding = &cause->first.findings[cause->finding];
@@ -409,6 +410,48 @@ char *excuses_baseline_text(const struct campaign_summary *summary)
     }
     if (fclose(out) == 0)
         return text;
+    free(text);
+    return NULL;
+}
+
+static bool is_new_failure(const struct excuses *excuses, const struct report_finding *finding,
+                           char id[REPORT_ID_BYTES])
+{
+    report_finding_id(finding->kind, finding->rule, finding->detail->where, finding->text, id);
+    return !report_is_advice(finding) && !finding->cause &&
+           !excuses_of(excuses, finding->kind, finding->rule, id);
+}
+
+char *excuses_extended_text(const struct excuses *excuses, const char *path,
+                            const struct report_finding *findings, size_t count, char error[512])
+{
+    const bool is_there = access(path, F_OK) == 0;
+    size_t old_size = 0, size = 0;
+    char *old = is_there ? report_read_file(path, MOST_BYTES, &old_size, error) : NULL;
+    char *text = NULL, id[REPORT_ID_BYTES], earlier[REPORT_ID_BYTES];
+    FILE *out = !is_there || old ? open_memstream(&text, &size) : NULL;
+
+    if (!out) {
+        if (!is_there || old)
+            snprintf(error, 512, "no memory");
+        free(old);
+        return NULL;
+    }
+    fwrite(is_there ? old : head, 1, is_there ? old_size : strlen(head), out);
+    if (old_size && old[old_size - 1] != '\n')
+        fputc('\n', out);
+    free(old);
+    for (size_t i = 0; i < count; i++) {
+        bool is_new = is_new_failure(excuses, &findings[i], id);
+
+        for (size_t j = 0; j < i && is_new; j++)
+            is_new = !is_new_failure(excuses, &findings[j], earlier) || strcmp(id, earlier) != 0;
+        if (is_new)
+            put_line(out, "", id, findings[i].detail->where, findings[i].text);
+    }
+    if (fclose(out) == 0)
+        return text;
+    snprintf(error, 512, "no memory");
     free(text);
     return NULL;
 }

@@ -70,4 +70,11 @@ json_t *excuses_json(const struct excuses *excuses, const struct campaign_summar
 /* A baseline of all causes that are not allowed. NULL: no memory. */
 char *excuses_baseline_text(const struct campaign_summary *summary);
 
+/*
+ * The baseline at the path, or a new one where there is none, and behind it a line for each finding
+ * of one run that makes it fail. NULL with a line of text.
+ */
+char *excuses_extended_text(const struct excuses *excuses, const char *path,
+                            const struct report_finding *findings, size_t count, char error[512]);
+
 #endif

@@ -121,7 +121,7 @@ static const struct cli_option *option_of(const struct toml_entry *entry, bool *
         for (size_t j = 0; verb->options[j].name; j++) {
             if (strcmp(verb->options[j].name, entry->key) != 0)
                 continue;
-            *out_is_repeated = (int)j == verb->repeated_option;
+            *out_is_repeated = verb->repeated_options & CLI_REPEATED(j);
             return &verb->options[j];
         }
     }

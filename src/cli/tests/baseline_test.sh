@@ -105,6 +105,29 @@ grep -q '^error' err && fail "run tells a known finding whole"
 grep -q '<failure' run.xml && fail "a known finding of a run fails in JUnit"
 expect 2 $bad_run --baseline none.txt
 says "cannot read 'none.txt'"
+expect 0 $bad_run --allow 'FILL-*' --option seed=5
+says "^allowed $id  "
+expect 1 $bad_run --allow PB-004
+expect 2 $bad_run --allow FILL
+says "option --allow: 'FILL' is no rule, area, kind or id"
+# It adds what it finds, once; what else the baseline has stays, comments too.
+expect 2 $bad_run --update-baseline
+says 'needs the file to write'
+expect 0 $bad_run --baseline of-run.txt --update-baseline
+says "^error FILL-005"
+[ "$(head -1 of-run.txt)" = "drydock-baseline 1" ] || fail "the first line of a run's baseline"
+[ "$(grep -c "^$id  " of-run.txt)" -eq 1 ] || fail "run does not write what it found once"
+expect 0 $bad_run --baseline of-run.txt
+printf 'drydock-baseline 1\n# mine\nVA-001-0123abcd  somewhere: something' >extended.txt
+expect 0 $bad_run --baseline extended.txt --update-baseline
+grep -q '^# mine$' extended.txt || fail "run --update-baseline lost a comment"
+grep -q '^VA-001-0123abcd  somewhere: something$' extended.txt || fail "run lost a known finding"
+grep -q "^$id  " extended.txt || fail "run added nothing: $(cat extended.txt)"
+cp extended.txt kept.txt
+expect 0 $bad_run --baseline extended.txt --update-baseline
+cmp -s extended.txt kept.txt || fail "run added what is known"
+expect 0 $bad_run --allow "$id" --baseline allowed.txt --update-baseline
+grep -q "^$id" allowed.txt && fail "run made known what is allowed"
 
 # JUnit is what Jenkins takes.
 expect 1 run "$source/cases/main.case" --driver zoo:D37-fill-in-dwords --model both --no-out \

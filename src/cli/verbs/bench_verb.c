@@ -570,6 +570,5 @@ const struct cli_verb cli_bench = {
                "--bounds\n"
                "those that have bounds in the file. A bound of theirs that no row has fails, too.",
     .options = options,
-    .repeated_option = -1,
     .run = bench,
 };

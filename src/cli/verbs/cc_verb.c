@@ -717,7 +717,6 @@ const struct cli_verb cli_cc = {
         "options go to the compiler. For each unknown name it says whether the public\n"
         "documentation has it (then it is missing here), as a macro, or not at all.",
     .options = options,
-    .repeated_option = -1,
     .takes_all = true,
     .run = cc,
 };

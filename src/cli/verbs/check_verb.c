@@ -749,7 +749,7 @@ const struct cli_verb cli_check = {
         "also a case of random operations. A run that crashes or hangs is a finding like any\n"
         "other. What a seed gives depends on driver, case and model only.",
     .options = options,
-    .repeated_option = OPTION_ALLOW,
+    .repeated_options = CLI_REPEATED(OPTION_ALLOW),
     .case_options = CLI_OF_CHECK,
     .run = check,
 };

@@ -322,6 +322,5 @@ const struct cli_verb cli_doctor = {
         "Exit status 1: a verb lacks something that it needs. What is merely better to have\n"
         "does not count.",
     .options = options,
-    .repeated_option = -1,
     .run = doctor,
 };

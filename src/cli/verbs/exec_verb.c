@@ -501,7 +501,6 @@ const struct cli_verb cli_exec = {
         "--join PATH, the path being that of --socket. --report makes a page of what happened,\n"
         "with the calls of the clients (docs/applications.md).",
     .options = options,
-    .repeated_option = -1,
     .takes_all = true,
     .run = run,
 };

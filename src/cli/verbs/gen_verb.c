@@ -173,6 +173,5 @@ const struct cli_verb cli_gen = {
         "NAME=VALUE sets the first parameter of the generator, too: `drydock gen clients=4` is\n"
         "`drydock gen clients decode=4`.",
     .options = options,
-    .repeated_option = -1,
     .run = gen,
 };

@@ -161,6 +161,5 @@ const struct cli_verb cli_import = {
     .details = "Takes .trace (tensors and kernels of a training step) and .rmv (Radeon Memory\n"
                "Visualizer captures); recognises them by their content. Never writes over FILE.",
     .options = options,
-    .repeated_option = -1,
     .run = import,
 };

@@ -177,6 +177,5 @@ const struct cli_verb cli_imports = {
     .details = "A driver runs without what is missing until it calls it, which is a finding that\n"
                "names it. Exit status 1 when something is missing.",
     .options = options,
-    .repeated_option = -1,
     .run = run_imports,
 };

@@ -258,6 +258,6 @@ const struct cli_verb cli_merge = {
                "summary of the whole; two builds that played the same seeds have to agree on each\n"
                "of them, or the exit status is 1.",
     .options = options,
-    .repeated_option = OPTION_ALLOW,
+    .repeated_options = CLI_REPEATED(OPTION_ALLOW),
     .run = merge_folders,
 };

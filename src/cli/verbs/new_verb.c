@@ -298,6 +298,5 @@ const struct cli_verb cli_new = {
         "case, and a workflow for continuous integration. An existing folder is left alone. Rust\n"
         "takes Debian's rustc, libstd-rust-dev-windows and bindgen.",
     .options = options,
-    .repeated_option = -1,
     .run = new_project,
 };

@@ -573,6 +573,5 @@ const struct cli_verb cli_ops = {
         "rule of the contract that names it. With --seeds the numbers are those of random work,\n"
         "as drydock check draws it: an arm with none is seen by a case alone.",
     .options = options,
-    .repeated_option = -1,
     .run = ops,
 };

@@ -150,6 +150,5 @@ const struct cli_verb cli_options = {
         "A case states one as a line \"option KEY VALUE\"; drydock run, replay and shrink take\n"
         "any as --option KEY=VALUE.",
     .options = options,
-    .repeated_option = -1,
     .run = print_options,
 };

@@ -292,6 +292,5 @@ const struct cli_verb cli_query = {
         "question: causes. A question of one's own is one statement of SQL that changes nothing:\n"
         "  drydock query results.db \"SELECT model, avg(evictions) FROM runs GROUP BY model\"",
     .options = options,
-    .repeated_option = -1,
     .run = query,
 };

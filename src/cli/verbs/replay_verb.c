@@ -131,6 +131,5 @@ const struct cli_verb cli_replay = {
         "hangs is a finding as well. Exit status 1: it has findings; with --expect RULE: 0 if\n"
         "this rule is among them, 1 if not.",
     .options = options,
-    .repeated_option = -1,
     .run = replay,
 };

@@ -268,6 +268,5 @@ const struct cli_verb cli_report = {
         "in which they differ, the operations aligned, the figures that differ. It is printed,\n"
         "too.",
     .options = options,
-    .repeated_option = -1,
     .run = run,
 };

@@ -112,7 +112,6 @@ const struct cli_verb cli_rules = {
         "a campaign evaluated it and found it broken. What was never evaluated was not checked.\n"
         "The area KMT has the rules for clients, which drydock exec judges.",
     .options = options,
-    .repeated_option = -1,
     .run = list_rules,
 };
 
@@ -398,6 +397,5 @@ const struct cli_verb cli_explain = {
                "A FILE is a\n"
                "finding or a run.json: each of the rules that it tells of is explained.",
     .options = options,
-    .repeated_option = -1,
     .run = explain,
 };

@@ -47,8 +47,10 @@
     ROW(TRUST_CASE, CLI_TRUST_CASE)                                                                \
     ROW(OPTION, "option", 0, "KEY=VALUE",                                                          \
         "sets an option of the case (drydock options); may be repeated")                           \
-    ROW(BASELINE, "baseline", 0, "FILE",                                                           \
-        "findings that are known, as drydock check writes them: they do not fail")                 \
+    ROW(BASELINE, CLI_BASELINE)                                                                    \
+    ROW(UPDATE_BASELINE, "update-baseline", 0, NULL,                                               \
+        "add to FILE what is found: it is known from now on")                                      \
+    ROW(ALLOW, CLI_ALLOW)                                                                          \
     ROW(JSON, "json", 0, NULL, "run.json on standard output instead of the summary")               \
     ROW(JUNIT, "junit", 0, "FILE", "write a test case for each rule, as JUnit XML")                \
     ROW(SARIF, "sarif", 0, "FILE", "write the findings as SARIF 2.1.0")
@@ -67,7 +69,8 @@ struct request {
     const char *calls_path;
     uint64_t run_limit_seconds;
     bool judges, judges_not; /* again, without the driver; by the options */
-    struct excuses *excuses; /* of --baseline; NULL: none */
+    struct excuses *excuses;
+    const char *extended; /* the baseline that gets what is found; NULL: none */
     /* By model: how to play it again. */
     char replays[2][REPLAY_BYTES];
     struct report_origin origins[2];
@@ -193,9 +196,10 @@ static bool apply_options(const struct cli_arguments *arguments, struct request 
         cli_error("--calls takes the calls of one model");
         return false;
     }
-    if (values[OPTION_BASELINE])
-        request->excuses = cli_excuses(values[OPTION_BASELINE], false, NULL);
-    return request->excuses || !values[OPTION_BASELINE];
+    request->extended = values[OPTION_UPDATE_BASELINE] ? values[OPTION_BASELINE] : NULL;
+    request->excuses =
+        cli_excuses(values[OPTION_BASELINE], values[OPTION_UPDATE_BASELINE] != NULL, arguments);
+    return request->excuses != NULL;
 }
 
 /* "cases/main.case.zst" -> "main". */
@@ -243,6 +247,8 @@ static void write_replay(const struct cli_arguments *arguments, enum run_model m
 {
     static const int kept[] = {OPTION_DRIVER, OPTION_TABLES_IN_SYSTEM, OPTION_PAGES, OPTION_STEPS,
                                OPTION_TRUST_CASE};
+    const char *pair;
+    size_t at = 0;
 
     snprintf(out, REPLAY_BYTES, "drydock run");
     cli_append_word(out, REPLAY_BYTES, arguments->rest[0]);
@@ -257,8 +263,8 @@ static void write_replay(const struct cli_arguments *arguments, enum run_model m
         if (arguments->case_values[i])
             append_option(out, workload_options[i].key, arguments->case_values[i]);
     }
-    for (size_t i = 0; i < arguments->repeated_count; i++)
-        append_option(out, "option", arguments->repeated[i]);
+    while ((pair = cli_next_repeated(arguments, "option", &at)) != NULL)
+        append_option(out, "option", pair);
 }
 
 /* Both formats take the findings of all models. False: not all could be written. */
@@ -275,8 +281,7 @@ static bool write_reports(const struct cli_arguments *arguments, const struct re
     for (size_t i = 0; i < request->model_count; i++) {
         size_t of_run = report_findings_of_run(&results[i], &request->origins[i], findings + count);
 
-        if (request->excuses)
-            excuses_apply_to_run(request->excuses, findings + count, of_run);
+        excuses_apply_to_run(request->excuses, findings + count, of_run);
         snprintf(names[i], sizeof names[i], "%s, %s", arguments->rest[0],
                  run_model_name(request->models[i]));
         suites[i] = (struct report_suite){
@@ -306,8 +311,20 @@ static bool is_excused(const struct excuses *excuses, const struct report_origin
 {
     struct report_finding findings[REPORT_RUN_FINDINGS];
 
-    return excuses && excuses_apply_to_run(excuses, findings,
-                                           report_findings_of_run(result, origin, findings));
+    return excuses_apply_to_run(excuses, findings,
+                                report_findings_of_run(result, origin, findings));
+}
+
+/* What is found is known from now on. False: it was told why not. */
+static bool extend_baseline(const struct request *request, const struct report_origin *origin,
+                            const struct run_result *result)
+{
+    struct report_finding findings[REPORT_RUN_FINDINGS];
+
+    return !request->extended ||
+           (result->outcome != RUN_CLEAN && result->outcome != RUN_FINDINGS) ||
+           cli_extend_baseline(request->extended, request->excuses, findings,
+                               report_findings_of_run(result, origin, findings));
 }
 
 static enum cli_status status_of(const struct run_result *result,
@@ -462,10 +479,12 @@ static enum cli_status run_model(const struct request *request, const char *path
     }
     source_places_add_to_result(result);
     terminal_end();
-    status = status_of(result, &request->origins[index], request->excuses);
     if (result->error[0])
         cli_error("%s: %s: %s", path, run_model_name(model), result->error);
     report_findings(stderr, &request->origins[index], result, request->excuses);
+    status = extend_baseline(request, &request->origins[index], result)
+                 ? status_of(result, &request->origins[index], request->excuses)
+                 : CLI_USAGE;
     tell_wishes(result);
     if (!finish_record(&files, request, path, &request->origins[index], result) &&
         status < CLI_USAGE)
@@ -595,7 +614,7 @@ const struct cli_verb cli_run = {
         "was written. Prints a summary; writes run.json and the recorded calls into a folder.\n"
         "Options of the case are defaults; those of the command line win.",
     .options = options,
-    .repeated_option = OPTION_OPTION,
+    .repeated_options = CLI_REPEATED(OPTION_OPTION) | CLI_REPEATED(OPTION_ALLOW),
     .case_options = CLI_OF_RUN,
     .run = run,
 };

@@ -64,6 +64,5 @@ const struct cli_verb cli_schema = {
         "Each document names its schema and the version of its form: its members \"schema\" and\n"
         "\"format\". Without a NAME, lists the schemas and the verbs that print such documents.",
     .options = options,
-    .repeated_option = -1,
     .run = print_schema,
 };

@@ -207,6 +207,6 @@ const struct cli_verb cli_shrink = {
         "run in a process of its own, so a crash or a hang can be made smaller too. The result\n"
         "stands alone: drydock replay plays it.",
     .options = options,
-    .repeated_option = OPTION_OPTION,
+    .repeated_options = CLI_REPEATED(OPTION_OPTION),
     .run = shrink_case,
 };

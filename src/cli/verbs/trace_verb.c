@@ -227,6 +227,5 @@ const struct cli_verb cli_trace = {
         "it.\n"
         "With --text, the calls between manager and driver are printed as lines instead.",
     .options = options,
-    .repeated_option = -1,
     .run = run,
 };

@@ -225,6 +225,5 @@ const struct cli_verb cli_watch = {
         "else\n"
         "as long as it fails.",
     .options = options,
-    .repeated_option = -1,
     .run = watch_sources,
 };

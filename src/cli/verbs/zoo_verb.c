@@ -407,6 +407,5 @@ const struct cli_verb cli_zoo = {
         "A lawful driver (--lawful) does what is unusual and allowed: exit status 1 when anything\n"
         "is said of one.",
     .options = options,
-    .repeated_option = -1,
     .run = run,
 };
