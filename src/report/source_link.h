@@ -4,10 +4,10 @@
  * Place      report. Whatever shows a rule's sources asks here; the page of a report has the same
  *            table for itself (viewer/src/documents.ts).
  * Model      A rule names its sources by the last part of their addresses, with commas between:
- *            "nc-dxgkddi_buildpagingbuffer, bug-check-0x10e". The kind of page (nc, nf, ns, ne)
- * says that it is of the DDI reference, below its header; the header stands in the name
- *            ("nf-d3dkmthk-d3dkmtevict") or follows from it. All other names are of the design
- *            guide, or of the reference of bug checks. Nothing is loaded.
+ *            "nc-dxgkddi_buildpagingbuffer, bug-check-0x10e". A name that begins with the kind of
+ *            page (nc, nf, ns, ne) is of the DDI reference, below its header; the header stands in
+ *            the name ("nf-d3dkmthk-d3dkmtevict") or follows from it. All other names are of the
+ *            design guide, or of the reference of bug checks. Nothing is loaded.
  */
 #ifndef DRYDOCK_REPORT_SOURCE_LINK_H
 #define DRYDOCK_REPORT_SOURCE_LINK_H
