@@ -312,6 +312,40 @@ RULE_KEPT_IN(ALLOC_012, RIG_PHYSICAL)
     transfer(rig, allocation, false);
 }
 
+/*
+ * The client is told that the content is lost, behind a reset: nobody knows any more what has
+ * written to it, and an eviction says nothing.
+ */
+static void an_eviction_of_what_was_lost_is_no_mistake(void **state)
+{
+    static const char client_name, device_name;
+
+    for (unsigned is_lost = 0; is_lost < 2; is_lost++) {
+        const void *name = &client_name;
+        struct check_client_event event = {
+            .device = &device_name, .count = 1, .allocations = &name};
+        struct rig *rig = malloc(sizeof *rig);
+        HANDLE allocation;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        event.kind = CHECK_CLIENT_CREATE;
+        check_client(rig->check, &event);
+        allocation = create_with(
+            rig, (DXGK_ALLOCATIONINFO){.Flags.PermanentSysMem = 1, .Flags.CpuVisible = 1});
+        event.kind = CHECK_CLIENT_CREATED;
+        check_client(rig->check, &event);
+        transfer(rig, allocation, true);
+        event.kind = CHECK_CLIENT_LOST;
+        if (is_lost)
+            check_client(rig->check, &event);
+        transfer(rig, allocation, false);
+        rig_expect_only(rig, is_lost ? RULE_NONE : RULE_ALLOC_012);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static void evict_pinned(struct rig *rig, bool is_for_sleep)
 {
     HANDLE allocation = create_with(rig, (DXGK_ALLOCATIONINFO){.Flags.Overlay = 1});
@@ -720,6 +754,7 @@ RULE_KEPT(ALLOC_021)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_eviction_of_what_was_lost_is_no_mistake),
         cmocka_unit_test(a_handle_of_a_live_allocation_is_found),
         cmocka_unit_test(an_odd_alignment_is_advice),
         cmocka_unit_test(a_cached_primary_is_found),
