@@ -277,6 +277,45 @@ static void update_from_outside(struct rig *rig, bool waits)
     rig->host.ops = &rig_host_ops;
 }
 
+/* A reset takes the update, and it is built and run again before the system comes back. */
+static NTSTATUS answer_behind_a_reset(struct miniport_host *host,
+                                      const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    struct rig *rig = container_of(host, struct rig, host);
+
+    if (rig->told) {
+        miniport_reset_from_timeout(rig->top, NULL);
+        miniport_restart_from_timeout(rig->top, NULL);
+        rig_new_buffer(rig);
+        initialise(rig, (HANDLE)0x400, NULL, RIG_VA);
+    }
+    build_update(rig);
+    rig_complete(rig, 0, rig_submit(rig));
+    return STATUS_SUCCESS;
+}
+
+static void an_update_that_a_reset_takes_is_run_again(void **state)
+{
+    struct miniport_host_ops ops = rig_host_ops;
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    ask(rig, describe(false));
+    initialise(rig, (HANDLE)0x400, NULL, RIG_VA);
+    ops.update_context_allocation = answer_behind_a_reset;
+    rig->host.ops = &ops;
+    rig->told = NULL;
+    update_content(rig);
+    rig->told = rig;
+    update_content(rig);
+    rig->host.ops = &rig_host_ops;
+    rig_expect_only(rig, RULE_NONE);
+    assert_int_equal(rig->counts.evaluated[RULE_CTX_011], 2);
+    rig_fini(rig);
+    free(rig);
+}
+
 RULE_BROKEN(CTX_011)
 {
     update_from_outside(rig, false);
@@ -527,6 +566,7 @@ int main(void)
         cmocka_unit_test(a_context_allocation_that_was_taken_out_is_missed),
         cmocka_unit_test(a_context_runs_before_the_update_of_a_call_that_cannot_wait),
         cmocka_unit_test(a_context_runs_behind_the_update_of_a_call_that_cannot_wait),
+        cmocka_unit_test(an_update_that_a_reset_takes_is_run_again),
         cmocka_unit_test(updates_are_counted_in_the_order_in_which_they_are_asked_for),
     };
 
