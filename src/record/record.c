@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#define COMPRESSION_LEVEL (-3) /* the blocks are small already: -1 takes an eighth more */
+#define COMPRESSION_LEVEL (-5) /* the blocks are small already: docs/record.md has the others */
 #define MOST_FIELDS       24
 #define LITERAL_BITS      11 /* two slots each: texts that are used together do not meet */
 #define LITERAL_SLOTS     (1u << LITERAL_BITS)
@@ -627,15 +627,18 @@ bool record_pattern_lasts(const struct record *record, const struct record_patte
     return pattern && pattern != &record->forgotten;
 }
 
-bool record_wants(struct record *record, enum record_kind kind)
+static inline bool wants(struct record *record, enum record_kind kind)
 {
-    if (!record)
-        return false;
     if (!is_stopped(record) &&
         record->written < (kind_rows[kind].is_kept ? record->reserve : record->limit))
         return true;
     record->kinds[kind].missing++;
     return false;
+}
+
+bool record_wants(struct record *record, enum record_kind kind)
+{
+    return record && wants(record, kind);
 }
 
 /* RECORD_VARINT_BYTES have room. */
@@ -777,8 +780,8 @@ struct record_pattern *record_pattern(struct record *record, enum record_kind wh
 }
 
 /* An item up to its groups. NULL: it has no place, and is counted. */
-static uint8_t *begin_item(struct record *record, enum record_kind which, uint64_t now_ns,
-                           const uint64_t *fields, size_t values)
+static inline uint8_t *begin_item(struct record *record, enum record_kind which, uint64_t now_ns,
+                                  const uint64_t *fields, size_t values)
 {
     struct kind_state *kind = &record->kinds[which];
     uint8_t *at;
@@ -820,7 +823,7 @@ void record_item_patterned(struct record *record, enum record_kind which, uint64
 {
     uint8_t *at;
 
-    if (!record || !record_wants(record, which))
+    if (!record || !wants(record, which))
         return;
     record->is_busy = true;
     at = begin_item(record, which, now_ns, fields, pattern ? pattern->value_count : 0);
@@ -883,41 +886,57 @@ static void put_groups(struct record *record, enum record_kind which, uint64_t n
     end_item(record, at);
 }
 
-void record_item_with(struct record *record, enum record_kind kind, uint64_t now_ns,
-                      const uint64_t *fields, const uint64_t *groups, size_t group_count)
+/* An item of a kind that has no groups. */
+static void put_alone(struct record *record, enum record_kind kind, uint64_t now_ns,
+                      const uint64_t *fields)
 {
     uint8_t *at;
 
-    if (!record || !record_wants(record, kind))
-        return;
-    if (record->kinds[kind].pattern_count) {
-        put_patterned(record, kind, now_ns, fields, groups, group_count);
-        return;
-    }
     record->is_busy = true;
-    if (record->kinds[kind].group_size)
-        put_groups(record, kind, now_ns, fields, groups, group_count);
-    else if ((at = begin_item(record, kind, now_ns, fields, 0)) != NULL)
+    at = begin_item(record, kind, now_ns, fields, 0);
+    if (at)
         end_item(record, at);
     record->is_busy = false;
 }
 
-void record_item(struct record *record, enum record_kind kind, uint64_t now_ns,
+void record_item_with(struct record *record, enum record_kind kind, uint64_t now_ns,
+                      const uint64_t *fields, const uint64_t *groups, size_t group_count)
+{
+    if (!record || !wants(record, kind))
+        return;
+    if (record->kinds[kind].pattern_count) {
+        put_patterned(record, kind, now_ns, fields, groups, group_count);
+    } else if (record->kinds[kind].group_size) {
+        record->is_busy = true;
+        put_groups(record, kind, now_ns, fields, groups, group_count);
+        record->is_busy = false;
+    } else {
+        put_alone(record, kind, now_ns, fields);
+    }
+}
+
+void record_item(struct record *record, enum record_kind which, uint64_t now_ns,
                  const uint64_t *fields, size_t count)
 {
+    const struct kind_state *kind;
     uint64_t whole[MOST_FIELDS];
-    size_t fixed, size;
+    size_t fixed;
 
     if (!record)
         return;
-    fixed = record->kinds[kind].fixed_count;
-    size = record->kinds[kind].group_size;
+    kind = &record->kinds[which];
+    fixed = kind->fixed_count;
+    if (count >= fixed && !kind->group_size) {
+        if (wants(record, which))
+            put_alone(record, which, now_ns, fields);
+        return;
+    }
     if (count < fixed) {
         memset(whole, 0, sizeof whole);
         memcpy(whole, fields, count * sizeof *fields);
-        record_item_with(record, kind, now_ns, whole, NULL, 0);
-        return;
+        fields = whole;
+        count = fixed;
     }
-    record_item_with(record, kind, now_ns, fields, fields + fixed,
-                     size ? (count - fixed) / size : 0);
+    record_item_with(record, which, now_ns, fields, fields + fixed,
+                     kind->group_size ? (count - fixed) / kind->group_size : 0);
 }
