@@ -57,18 +57,28 @@ export function figures(facts: Facts, run: Run | null): Figure[] {
     };
     const rows = (name: string, filter = ""): string | undefined =>
         run && run.rows(name) ? `rows/${name}${filter}` : undefined;
-    add("Slowdown", ["slowdown"], format.times, {
-        note: textIn(facts, "slowdown_against")
-            ? `against ${textIn(facts, "slowdown_against")}`
-            : undefined,
-    });
+    /* Programs play no case: nothing says how long their work would take, or what it has written. */
+    const calls = run?.rows("client_calls") ?? 0;
+    if (!calls)
+        add("Slowdown", ["slowdown"], format.times, {
+            note: textIn(facts, "slowdown_against")
+                ? `against ${textIn(facts, "slowdown_against")}`
+                : undefined,
+        });
     add("Virtual time", ["virtual_time_ns"], format.duration, {
         target: run ? "timeline" : undefined,
     });
-    add("Submissions", ["submissions", "completed"], format.count, {
-        note: failed(facts),
-        target: rows("submissions"),
-    });
+    if (calls)
+        out.push({
+            name: "Calls of programs",
+            value: format.count(calls),
+            target: "rows/client_calls",
+        });
+    else
+        add("Submissions", ["submissions", "completed"], format.count, {
+            note: failed(facts),
+            target: rows("submissions"),
+        });
     add("Paged in", ["moved_in_bytes"], format.bytes, { target: rows("operations") });
     add("Paged out", ["moved_out_bytes"], format.bytes, { target: rows("operations") });
     add("Evictions", ["evictions"], format.count, {
@@ -90,10 +100,11 @@ export function figures(facts: Facts, run: Run | null): Figure[] {
                 ? `rows/calls?name=DxgkDdiBuildPagingBuffer${untilEnd(run)}`
                 : "facts/ddi_calls",
     });
-    add("Pages checked", ["content", "pages_checked"], format.count, {
-        note: `${format.count(numberIn(facts, "content", "mismatches") ?? 0)} mismatches`,
-        isBad: () => (numberIn(facts, "content", "mismatches") ?? 0) > 0,
-    });
+    if (!calls)
+        add("Pages checked", ["content", "pages_checked"], format.count, {
+            note: `${format.count(numberIn(facts, "content", "mismatches") ?? 0)} mismatches`,
+            isBad: () => (numberIn(facts, "content", "mismatches") ?? 0) > 0,
+        });
     add("Largest step back", ["paging", "multipass_calls"], format.count);
     const multi = out.findIndex(f => f.name === "Largest step back");
     if (multi >= 0)

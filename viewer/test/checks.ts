@@ -32,9 +32,9 @@ export async function figures(page: Page, facts: any, name: string): Promise<voi
                 ]),
             ),
     );
+    const calls = await rowsOf(page, "client_calls");
     const wanted: [string, string][] = [
         ["Virtual time", format.duration(facts.virtual_time_ns)],
-        ["Submissions", format.count(facts.submissions.completed)],
         ["Paged in", format.bytes(facts.moved_in_bytes)],
         ["Paged out", format.bytes(facts.moved_out_bytes)],
         ["Evictions", format.count(facts.evictions)],
@@ -43,9 +43,20 @@ export async function figures(page: Page, facts: any, name: string): Promise<voi
             "Resident when asked for",
             format.percent(facts.paging.residency_hits / facts.paging.residency_requests),
         ],
-        ["Pages checked", format.count(facts.content.pages_checked)],
     ];
-    if (typeof facts.slowdown === "number") wanted.push(["Slowdown", format.times(facts.slowdown)]);
+    if (calls) wanted.push(["Calls of programs", format.count(calls)]);
+    else
+        wanted.push(
+            ["Submissions", format.count(facts.submissions.completed)],
+            ["Pages checked", format.count(facts.content.pages_checked)],
+        );
+    const isSlowed = typeof facts.slowdown === "number" && !calls;
+    if (isSlowed) wanted.push(["Slowdown", format.times(facts.slowdown)]);
+    for (const tile of shown.keys())
+        check(
+            !calls || !["Slowdown", "Submissions", "Pages checked"].includes(tile),
+            `${name}: a run of programs has no tile ${tile}`,
+        );
     for (const [tile, text] of wanted.filter(w => !w[1].includes("NaN")))
         check(
             shown.get(tile) === text,
@@ -145,7 +156,18 @@ export async function interaction(page: Page, name: string): Promise<void> {
             check(false, `${name} ${view}: no canvas`);
             continue;
         }
+        /* A link that was followed before may have zoomed in. */
+        await canvas.focus();
+        await page.keyboard.press("Home");
         const whole = await timeOf(page);
+        const ends = await page.evaluate(() => {
+            const { time } = (window as any).drydock.app;
+            return { t0: time.begin, t1: time.end };
+        });
+        check(
+            whole.t0 === ends.t0 && whole.t1 === ends.t1,
+            `${name} ${view}: Home shows all of it`,
+        );
         const middle = { x: box.x + box.width / 2, y: box.y + box.height / 3 };
         await page.mouse.move(middle.x, middle.y);
         for (let i = 0; i < 8; i++) await page.mouse.wheel(0, -120);
@@ -173,7 +195,7 @@ export async function interaction(page: Page, name: string): Promise<void> {
         const home = await timeOf(page);
         check(
             home.t0 === whole.t0 && home.t1 === whole.t1,
-            `${name} ${view}: Home shows all of it`,
+            `${name} ${view}: Home shows all of it again`,
         );
         if (hasBands) await selects(page, `${name} ${view}`);
         const words = view === "map" ? "a1" : "DxgkDdi";

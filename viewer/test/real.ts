@@ -117,6 +117,21 @@ async function clients(page: Page): Promise<void> {
         lanes.length === 1 && /app_client \(pid \d+\)/.test(lanes[0]),
         `exec: its clients are ${lanes.join(", ")}`,
     );
+    await go(page, "overview");
+    const breaches = page.locator("section", { hasText: "Rules that clients break" }).last();
+    const rule = breaches.locator(".rule").first();
+    check(
+        (await rule.textContent()) === "KMT-051",
+        `exec: its client breaks ${await rule.textContent()}`,
+    );
+    const call = await breaches.locator(".says a").last().boundingBox();
+    check(!!call && call.height < 30, "exec: the call that broke the rule stands on one line");
+    await breaches.locator(".says a").last().click();
+    await settle(page);
+    check(
+        /D3DKMTDestroyDevice/.test((await page.locator("main").textContent()) ?? ""),
+        "exec: a broken rule leads to its call",
+    );
     await go(page, "timeline");
     await page.locator("input.find").fill("D3DKMTSubmitCommand");
     await page.waitForFunction(() =>

@@ -310,8 +310,10 @@ static void play(struct run_assembly *run)
             .plugin = run->plugin,
             .record = &run->managers_record,
         };
+        const uint64_t start_ns = machine_now(run->machine);
 
         run->guest->play(run->guest->context, &board);
+        run->result->virtual_time_ns = machine_now(run->machine) - start_ns;
         done = true;
     } else {
         done = player_play(run->player, UINT32_MAX);
