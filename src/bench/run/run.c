@@ -20,6 +20,7 @@
 #include "bench/run/run_private.h"
 
 #include "bench/board/client_file.h"
+#include "bench/board/policy_file.h"
 #include "bench/board/foreign_registers.h"
 
 #include "base/hash.h"
@@ -148,6 +149,16 @@ static bool raise_client(struct run_assembly *run)
                           "client does; --gpu names another GPU",
                           client->name);
     return true;
+}
+
+/* Objects in files are loaded before a driver image is: then the process loads no other. */
+static bool raise_files(struct run_assembly *run)
+{
+    char why[POLICY_FILE_ERROR_BYTES];
+
+    if (run->config->policy_file && !policy_file_load(run->config->policy_file, why))
+        return run_refuse(run, "%s", why);
+    return run->guest || raise_client(run);
 }
 
 static bool raise_player(struct run_assembly *run)
@@ -510,8 +521,8 @@ static bool assemble(struct run_assembly *run)
         return false;
     run->writers = run_writers_create(run->config->watched);
     run_writers_set_machine(run->writers, run->machine);
-    return raise_oracle(run) && run_raise_driver(run) && run_is_of_model(run) &&
-           run_raise_manager(run) && (run->guest || (raise_client(run) && raise_player(run)));
+    return raise_oracle(run) && raise_files(run) && run_raise_driver(run) && run_is_of_model(run) &&
+           run_raise_manager(run) && (run->guest || raise_player(run));
 }
 
 static void execute_once(const struct run_config *config, const struct workload *workload,
