@@ -7,6 +7,7 @@
 #include "bench/campaign/campaign_shrinker.h"
 
 #include "bench/campaign/campaign_shrink.h"
+#include "bench/child/cage.h"
 #include "bench/child/interrupt.h"
 
 #include <errno.h>
@@ -111,7 +112,8 @@ static void begin(struct campaign_shrinker *shrinker, struct job *job)
     if (shrinker->child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         interrupt_leave_to_parent();
-        close(ends[0]);
+        /* The campaign's workers end when their sockets are closed, which no copy may keep open. */
+        cage_leave_files((const int[]){ends[1], job->text}, 2);
         _exit(shrink_in_child(shrinker, job, ends[1]) ? EXIT_SUCCESS : EXIT_FAILURE);
     }
     close(ends[1]);

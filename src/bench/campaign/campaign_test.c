@@ -10,6 +10,7 @@
 #include "bench/child/crash_recorder.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_SEEN 64
@@ -722,6 +723,32 @@ static void a_case_that_is_made_beside_a_campaign_is_the_same(void **state)
     free(cause);
 }
 
+/* Of the campaign's workers, whose ends it would put off. */
+static void what_is_made_beside_a_campaign_keeps_no_files_of_it_open(void **state)
+{
+    struct workload *workload = dma_size_is_left();
+    const struct campaign_options options = strict_about(&workload);
+    const struct repro_shrink how = {.seconds = 60};
+    struct campaign_shrinker *shrinker = campaign_shrinker_create(&options, &how);
+    struct campaign_cause *cause = calloc(1, sizeof *cause);
+    siginfo_t ended = {0};
+    char nothing;
+    int ends[2];
+
+    assert_non_null(cause);
+    campaign_play(&options, 1, 0, &cause->first);
+    assert_int_equal(pipe(ends), 0);
+    campaign_shrinker_add(shrinker, cause);
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &nothing, 1), 0);
+    assert_int_equal(waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT), 0);
+    assert_int_equal(ended.si_pid, 0); /* its process is still at work */
+    close(ends[0]);
+    campaign_shrinker_destroy(shrinker);
+    workload_free(workload);
+    free(cause);
+}
+
 static void what_cannot_be_made_beside_a_campaign_has_no_result(void **state)
 {
     struct workload *workload = dma_size_is_left();
@@ -818,6 +845,7 @@ int main(void)
         cmocka_unit_test(the_reference_driver_follows_a_strict_profile),
         cmocka_unit_test(a_cause_is_made_a_case_that_stands_alone),
         cmocka_unit_test(a_case_that_is_made_beside_a_campaign_is_the_same),
+        cmocka_unit_test(what_is_made_beside_a_campaign_keeps_no_files_of_it_open),
         cmocka_unit_test(what_cannot_be_made_beside_a_campaign_has_no_result),
         cmocka_unit_test(a_submission_that_cannot_run_does_not_keep_others_waiting),
         cmocka_unit_test(a_notice_is_seen_before_the_processor_clears_its_entries),

@@ -4,6 +4,7 @@
  * Model      client_rules.c         | calls, residency, fences, allocations
  *            client_rules_address.c | addresses: reserve, map, free, tiles
  *            client_rules_memory.c  | what the CPU writes while the GPU uses it
+ *            client_rules_told.c    | what these share: a breach, a fence's value, a handle
  */
 #ifndef DRYDOCK_BENCH_EXEC_CLIENT_RULES_OWN_H
 #define DRYDOCK_BENCH_EXEC_CLIENT_RULES_OWN_H

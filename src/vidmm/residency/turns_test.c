@@ -626,6 +626,26 @@ static void what_was_not_used_in_the_last_turn_is_not_away(void **state)
     }
 }
 
+/* The first client has another turn without an end of the one before: others have no work. */
+static void what_was_used_before_a_turn_was_given_again_is_away(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct client clients[2];
+        struct rig *rig = create(model, clients);
+
+        use(rig, &clients[0], &clients[0].objects[0]);
+        clock_ns += 1000 * MS;
+        use(rig, &clients[0], &clients[0].objects[1]);
+        assert_ptr_equal(rig->vidmm->turns.holder, clients[0].process);
+        assert_int_equal(rig->vidmm->turns.since_ns, clock_ns);
+        clock_ns += 10 * MS;
+        use(rig, &clients[1], &clients[1].objects[0]);
+        assert_ptr_equal(rig->last_evicted, clients[0].objects[0].allocation);
+        assert_int_equal(clients[0].objects[0].allocation->listed, LISTED_AWAY);
+        end(rig, clients);
+    }
+}
+
 /* The second client used its older object before its first turn, for which it fitted. */
 static void what_was_used_before_the_first_turn_is_away(void **state)
 {
@@ -774,6 +794,7 @@ int main(void)
         cmocka_unit_test(priorities_and_budgets_come_before_turns),
         cmocka_unit_test(a_turn_begins_when_its_memory_is_there),
         cmocka_unit_test(what_was_not_used_in_the_last_turn_is_not_away),
+        cmocka_unit_test(what_was_used_before_a_turn_was_given_again_is_away),
         cmocka_unit_test(what_was_used_before_the_first_turn_is_away),
         cmocka_unit_test(what_is_offered_or_destroyed_is_not_away),
         cmocka_unit_test(what_leaves_for_the_cpu_is_not_away),
