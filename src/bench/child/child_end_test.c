@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +54,7 @@ static pid_t spin_on_one_processor(void)
 
     if (child)
         return child;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails does not end it */
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     sched_setaffinity(0, sizeof one, &one);
@@ -60,12 +63,13 @@ static pid_t spin_on_one_processor(void)
 }
 
 /*
- * Of four that share a processor each stands ready three quarters of the time, which does not
- * count; all of the time of one that sleeps does, and ten times the limit is the end of each.
+ * Four share a processor: each stands ready three quarters of the time or more, which does not
+ * count. Of the first, a nice one, not even the limit is left, and ten times the limit is its end.
+ * All of the time of one that sleeps counts, from when it has got to its sleep.
  */
 static void standing_ready_is_not_sleeping(void **state)
 {
-    const struct timespec second = {1, 0};
+    const struct timespec seconds = {2, 0};
     const bool is_counted = access("/proc/self/schedstat", R_OK) == 0;
     struct child_moment since[5];
     cpu_set_t all, one;
@@ -78,18 +82,21 @@ static void standing_ready_is_not_sleeping(void **state)
     for (unsigned i = 0; i < 4; i++)
         since[i] = child_moment_now(spin_on_one_processor());
     sched_setaffinity(0, sizeof all, &all);
+    setpriority(PRIO_PROCESS, (id_t)since[0].child, 10);
     since[4].child = fork();
-    if (since[4].child == 0)
+    if (since[4].child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;)
             pause();
+    }
     since[4] = child_moment_now(since[4].child);
     for (unsigned i = 0; i < 5; i++)
         assert_false(child_moment_is_over(&since[i], 60));
-    nanosleep(&second, NULL);
+    nanosleep(&seconds, NULL);
     assert_true(child_moment_is_over(&since[4], 1));
     for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(child_moment_is_over(&since[i], 1), !is_counted);
-        assert_true(child_moment_is_over(&since[i], 0.1));
+        assert_int_equal(child_moment_is_over(&since[i], 2), !is_counted);
+        assert_true(child_moment_is_over(&since[i], 0.2));
     }
     for (unsigned i = 0; i < 5; i++)
         child_end_wait(since[i].child, 0, &is_late);
