@@ -741,6 +741,7 @@ static void what_is_made_beside_a_campaign_keeps_no_files_of_it_open(void **stat
     campaign_shrinker_add(shrinker, cause);
     close(ends[1]);
     assert_int_equal(read(ends[0], &nothing, 1), 0);
+    usleep(20000); /* what ends closes its files a little earlier */
     assert_int_equal(waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT), 0);
     assert_int_equal(ended.si_pid, 0); /* its process is still at work */
     close(ends[0]);
