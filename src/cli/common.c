@@ -97,6 +97,17 @@ struct workload *cli_load(const char *path, uint32_t steps)
     return workload;
 }
 
+const char *cli_next_repeated(const struct cli_arguments *arguments, const char *option, size_t *at)
+{
+    while (*at < arguments->repeated_count) {
+        const struct cli_repeated *repeated = &arguments->repeated[(*at)++];
+
+        if (strcmp(repeated->option, option) == 0)
+            return repeated->value;
+    }
+    return NULL;
+}
+
 static bool is_set_here(const struct cli_arguments *arguments, const char *key)
 {
     const size_t length = strlen(key);

@@ -54,17 +54,6 @@ static bool add_repeated(struct cli_arguments *out, const struct found *found, c
     return true;
 }
 
-const char *cli_next_repeated(const struct cli_arguments *arguments, const char *option, size_t *at)
-{
-    while (*at < arguments->repeated_count) {
-        const struct cli_repeated *repeated = &arguments->repeated[(*at)++];
-
-        if (strcmp(repeated->option, option) == 0)
-            return repeated->value;
-    }
-    return NULL;
-}
-
 struct parser {
     const struct cli_verb *verb;
     struct cli_arguments *out;
