@@ -94,39 +94,43 @@ expect 0 merge dock --baseline merged.txt --update-baseline
 grep -q "^$id" merged.txt || fail "merge wrote no baseline"
 
 # A run knows what a campaign found.
-bad_run="run $source/cases/main.case --driver zoo:D37-fill-in-dwords --model physical --no-out"
-expect 1 $bad_run
-expect 1 $bad_run --baseline more.txt
+expect_of_run() {
+    wanted=$1
+    shift
+    expect "$wanted" run "$source/cases/main.case" --driver zoo:D37-fill-in-dwords --model physical --no-out "$@"
+}
+expect_of_run 1
+expect_of_run 1 --baseline more.txt
 grep -q '^error FILL-005' err || fail "run does not tell a new finding: $(head -3 err)"
-expect 0 $bad_run --baseline known.txt --junit run.xml
+expect_of_run 0 --baseline known.txt --junit run.xml
 says "^known $id  "
 grep -q '(in [0-9]* run' err && fail "run counts runs of a known finding"
 grep -q '^error' err && fail "run tells a known finding whole"
 grep -q '<failure' run.xml && fail "a known finding of a run fails in JUnit"
-expect 2 $bad_run --baseline none.txt
+expect_of_run 2 --baseline none.txt
 says "cannot read 'none.txt'"
-expect 0 $bad_run --allow 'FILL-*' --option seed=5
+expect_of_run 0 --allow 'FILL-*' --option seed=5
 says "^allowed $id  "
-expect 1 $bad_run --allow PB-004
-expect 2 $bad_run --allow FILL
+expect_of_run 1 --allow PB-004
+expect_of_run 2 --allow FILL
 says "option --allow: 'FILL' is no rule, area, kind or id"
 # It adds what it finds, once; what else the baseline has stays, comments too.
-expect 2 $bad_run --update-baseline
+expect_of_run 2 --update-baseline
 says 'needs the file to write'
-expect 0 $bad_run --baseline of-run.txt --update-baseline
+expect_of_run 0 --baseline of-run.txt --update-baseline
 says "^error FILL-005"
 [ "$(head -1 of-run.txt)" = "drydock-baseline 1" ] || fail "the first line of a run's baseline"
 [ "$(grep -c "^$id  " of-run.txt)" -eq 1 ] || fail "run does not write what it found once"
-expect 0 $bad_run --baseline of-run.txt
+expect_of_run 0 --baseline of-run.txt
 printf 'drydock-baseline 1\n# mine\nVA-001-0123abcd  somewhere: something' >extended.txt
-expect 0 $bad_run --baseline extended.txt --update-baseline
+expect_of_run 0 --baseline extended.txt --update-baseline
 grep -q '^# mine$' extended.txt || fail "run --update-baseline lost a comment"
 grep -q '^VA-001-0123abcd  somewhere: something$' extended.txt || fail "run lost a known finding"
 grep -q "^$id  " extended.txt || fail "run added nothing: $(cat extended.txt)"
 cp extended.txt kept.txt
-expect 0 $bad_run --baseline extended.txt --update-baseline
+expect_of_run 0 --baseline extended.txt --update-baseline
 cmp -s extended.txt kept.txt || fail "run added what is known"
-expect 0 $bad_run --allow "$id" --baseline allowed.txt --update-baseline
+expect_of_run 0 --allow "$id" --baseline allowed.txt --update-baseline
 grep -q "^$id" allowed.txt && fail "run made known what is allowed"
 
 # JUnit is what Jenkins takes.

@@ -60,8 +60,8 @@ static bool build(const char *options, const char *source, char path[64])
     *strrchr(folder, '/') = '\0';
     snprintf(path, 64, "/tmp/drydock-exception-%d-%s.sys", (int)getpid(), source);
     snprintf(command, sizeof command,
-             "%s/drydock cc -o %s -Wno-everything %s %s/tests/images/%s.c 2>%s.log", folder, path,
-             options, DRYDOCK_SOURCE_DIR, source, path);
+             "'%s/drydock' cc -o %s -Wno-everything %s '%s/tests/images/%s.c' 2>%s.log", folder,
+             path, options, DRYDOCK_SOURCE_DIR, source, path);
     if (access(strcat(folder, "/drydock"), X_OK) != 0)
         return false;
     if (system(command) != 0) {
@@ -546,7 +546,8 @@ static void drivers_of_mingw_have_the_same(void **state)
     static const char build_line[] =
         "printf 'LIBRARY ntoskrnl.exe\\nEXPORTS\\nDbgPrint\\nExRaiseStatus\\n' >%s.def && "
         "x86_64-w64-mingw32-dlltool -d %s.def -l %s.lib && "
-        "x86_64-w64-mingw32-gcc -O2 -nostdlib -DMINGW -o %s %s/tests/images/guarded.c %s.lib -lgcc "
+        "x86_64-w64-mingw32-gcc -O2 -nostdlib -DMINGW -o %s '%s/tests/images/guarded.c' %s.lib "
+        "-lgcc "
         "-Wl,--subsystem,native,--entry,DriverEntry,--dynamicbase; "
         "result=$?; rm -f %s.def %s.lib; exit $result";
     char command[1024], *path = other_path;
