@@ -99,7 +99,7 @@ END
 fi
 if command -v fish >/dev/null; then
     fish -n "$documents/drydock.fish" || fail "fish does not read its completion"
-    HOME=$work fish --no-config -c "source $documents/drydock.fish; complete -C 'drydock check --se'" >"$work/said" 2>&1
+    HOME=$work fish --no-config -c "source '$documents/drydock.fish'; complete -C 'drydock check --se'" >"$work/said" 2>&1
     grep -q '^--seeds' "$work/said" || fail "fish: $(head -3 "$work/said")"
 fi
 
