@@ -378,7 +378,7 @@ static void put_line(FILE *out, const char *margin, const char *id, const char *
 }
 
 static const char head[] = FIRST_LINE
-    "\n# Findings that are known. Made by drydock check --baseline FILE --update-baseline.\n";
+    "\n# Findings that are known. Made by drydock with --baseline FILE --update-baseline.\n";
 
 char *excuses_baseline_text(const struct campaign_summary *summary)
 {

@@ -75,8 +75,8 @@ done <<'TABLE'
 5 GpuMmu32 error IOMMU-018 DxgkCbFreeAdl
 6 GpuMmu32 error IOMMU-019 DxgkCbDestroyPhysicalMemoryObject
 7 GpuMmu error IOMMU-012 DxgkCbUnmapMdlFromIoMmu.hMemoryHandle is of an MDL that was freed
-8 GpuMmu in DxgkDdiStartDevice: bug check 0x50 .* nobody may touch, at memory8.sys!start+.* (ask_for_contiguous, memory.c:
-9 GpuMmu32 in DxgkDdiStopDevice: bug check 0x50 .* nobody may touch, at memory9.sys!stop+.* (give_object_back, memory.c:
+8 GpuMmu in DxgkDdiStartDevice: bug check 0x50 .* nobody may touch, at memory8.sys!start+.* (ask_for_contiguous, [^ ]*memory.c:
+9 GpuMmu32 in DxgkDdiStopDevice: bug check 0x50 .* nobody may touch, at memory9.sys!stop+.* (give_object_back, [^ ]*memory.c:
 10 GpuMmu32 error IOMMU-005 DxgkCbAllocatePagesForMdl is not for a device behind a remapping IOMMU
 TABLE
 echo "memory for the device is asked for, recorded and given back, and ten mistakes are found:$digests"

@@ -20,8 +20,8 @@
 #include "bench/run/run_private.h"
 
 #include "bench/board/client_file.h"
-#include "bench/board/policy_file.h"
 #include "bench/board/foreign_registers.h"
+#include "bench/board/policy_file.h"
 
 #include "base/hash.h"
 #include "bench/child/crash_recorder.h"
