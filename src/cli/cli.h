@@ -256,9 +256,6 @@ bool cli_finish_folder(struct report_folder *folder, const struct run_result *re
  */
 bool cli_report_run(const char *folder, char path[600]);
 
-/* Appends " word", quoted for a shell where it has to be, as far as it fits. */
-void cli_append_word(char *line, size_t size, const char *word);
-
 /* For run_config.progress: a task of the terminal (cli/terminal.h). */
 void cli_progress(void *context, const struct run_progress *progress);
 

@@ -7,6 +7,7 @@
 #include "bench/child/child_run.h"
 #include "bench/child/explain.h"
 #include "bench/child/judge.h"
+#include "bench/config/command_line.h"
 #include "bench/drivers/drivers.h"
 #include "report/document.h"
 #include "report/plain_text.h"
@@ -229,7 +230,7 @@ void cli_command_line(const struct cli_arguments *arguments, char *out, size_t s
 {
     snprintf(out, size, "drydock %s", arguments->verb);
     for (size_t i = 0; i < arguments->given_count; i++)
-        cli_append_word(out, size, arguments->given[i]);
+        command_line_append(out, size, arguments->given[i]);
 }
 
 enum cli_status cli_found(bool is_ours)
@@ -250,31 +251,6 @@ bool cli_print_json(json_t *document)
         cli_error("no memory");
     free(text);
     return text != NULL;
-}
-
-void cli_append_word(char *line, size_t size, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "-+_=./:,@%^";
-    bool is_plain = word[0] && word[strspn(word, plain)] == '\0';
-    size_t used = strlen(line);
-
-    if (used + 4 * strlen(word) + 4 > size)
-        return;
-    line[used++] = ' ';
-    if (!is_plain)
-        line[used++] = '\'';
-    for (; *word; word++) {
-        if (*word == '\'') {
-            memcpy(line + used, "'\\''", 4);
-            used += 4;
-        } else {
-            line[used++] = *word;
-        }
-    }
-    if (!is_plain)
-        line[used++] = '\'';
-    line[used] = '\0';
 }
 
 /* Edit distance; words are short. */

@@ -4,6 +4,7 @@
 #include "bench/campaign/campaign_private.h"
 
 #include "base/hash.h"
+#include "bench/config/command_line.h"
 #include "bench/config/profile.h"
 #include "bench/run/run.h"
 
@@ -185,10 +186,13 @@ void campaign_compare(struct campaign_record *record, const struct run_result *a
 
 static void name_board(struct campaign_record *record, const char *option, const char *value)
 {
-    size_t used = strlen(record->board);
+    char name[WORKLOAD_MAX_NAME + 3];
 
-    if (value)
-        snprintf(record->board + used, sizeof record->board - used, " --%s '%s'", option, value);
+    if (!value)
+        return;
+    snprintf(name, sizeof name, "--%s", option);
+    command_line_append(record->board, sizeof record->board, name);
+    command_line_append(record->board, sizeof record->board, value);
 }
 
 void campaign_name_record(const struct campaign_options *options, struct campaign_record *record)
@@ -202,7 +206,7 @@ void campaign_name_record(const struct campaign_options *options, struct campaig
         name_board(record, workload_options[i].key, options->settings[i]);
     name_board(record, "focus", options->focus);
     if (options->trusts_cases)
-        strncat(record->board, " --trust-case", sizeof record->board - strlen(record->board) - 1);
+        command_line_append(record->board, sizeof record->board, "--trust-case");
 }
 
 static void play_workload(const struct campaign_options *options, uint64_t seed,
@@ -260,47 +264,38 @@ void campaign_play(const struct campaign_options *options, uint64_t seed, size_t
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-/* A word of a shell's command line. */
-static size_t append_quoted(char *out, size_t out_bytes, const char *word)
-{
-    bool is_plain = word[strcspn(word, " \t'\"\\$`!*?[](){};&|<>~#")] == '\0';
-
-    return (size_t)snprintf(out, out_bytes, is_plain ? "%s" : "'%s'", word);
-}
-
 void campaign_replay_command(const struct campaign_record *record, char *out, size_t out_bytes)
 {
-    size_t used = (size_t)snprintf(out, out_bytes, "check ");
+    size_t used;
 
-    if (record->case_path[0] && used < out_bytes) {
-        used += append_quoted(out + used, out_bytes - used, record->case_path);
-        if (used < out_bytes)
-            used += (size_t)snprintf(out + used, out_bytes - used, " ");
+    snprintf(out, out_bytes, "check");
+    if (record->case_path[0])
+        command_line_append(out, out_bytes, record->case_path);
+    command_line_append(out, out_bytes, "--driver");
+    command_line_append(out, out_bytes, record->driver);
+    used = strlen(out);
+    snprintf(out + used, out_bytes - used, " --model %s --first-seed %" PRIu64 " --seeds 1",
+             campaign_model_name(record->model), record->seed);
+    if (record->profile[0]) {
+        command_line_append(out, out_bytes, "--profile");
+        command_line_append(out, out_bytes, record->profile);
     }
-    if (used < out_bytes)
-        used += (size_t)snprintf(out + used, out_bytes - used,
-                                 "--driver %s --model %s --first-seed %" PRIu64 " --seeds 1",
-                                 record->driver, campaign_model_name(record->model), record->seed);
-    if (record->profile[0] && used < out_bytes)
-        used += (size_t)snprintf(out + used, out_bytes - used, " --profile %s", record->profile);
-    if (used < out_bytes)
-        snprintf(out + used, out_bytes - used, "%s", record->board);
+    used = strlen(out);
+    snprintf(out + used, out_bytes - used, "%s", record->board);
 }
 
 void campaign_shrunk_command(const struct campaign_cause *cause, char *out, size_t out_bytes)
 {
-    size_t used = (size_t)snprintf(out, out_bytes, "replay ");
-
-    used += append_quoted(out + used, out_bytes - used, cause->shrunk_path);
-    if (cause->shrunk_loads_code && used < out_bytes)
-        snprintf(out + used, out_bytes - used, " --trust-case");
+    snprintf(out, out_bytes, "replay");
+    command_line_append(out, out_bytes, cause->shrunk_path);
+    if (cause->shrunk_loads_code)
+        command_line_append(out, out_bytes, "--trust-case");
 }
 
 void campaign_shrink_again_command(const struct campaign_cause *cause, char *out, size_t out_bytes)
 {
-    const size_t used = (size_t)snprintf(out, out_bytes, "shrink --seconds 60 ");
-
-    append_quoted(out + used, out_bytes - used, cause->shrunk_path);
+    snprintf(out, out_bytes, "shrink --seconds 60");
+    command_line_append(out, out_bytes, cause->shrunk_path);
 }
 
 uint64_t campaign_record_key(const struct campaign_record *record)

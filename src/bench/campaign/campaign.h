@@ -169,7 +169,7 @@ struct campaign_record {
     char case_path[CAMPAIGN_CASE_PATH]; /* "": random operations */
     char driver[256];
     char profile[32];                /* "": by default */
-    char board[CAMPAIGN_BOARD_TEXT]; /* what else the command line says, " --gpu 'none'"; "" */
+    char board[CAMPAIGN_BOARD_TEXT]; /* what else the command line says, " --gpu none"; "" */
     enum campaign_model model;
 
     /* How it was set up, and how it ended. */

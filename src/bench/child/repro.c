@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "bench/child/child_run.h"
 #include "bench/child/judge.h"
+#include "bench/config/command_line.h"
 #include "bench/drivers/drivers.h"
 
 #include <stdio.h>
@@ -215,8 +216,14 @@ bool repro_save(const struct repro *repro, const struct workload *workload,
              result->lines_before, result->lines_after, result->tries,
              result->is_finished ? "" : ", when time ran out");
     used = add_comment(comment, used, text);
-    snprintf(text, sizeof text, "drydock replay %s%s%s%s", path, repro->rule[0] ? " --expect " : "",
-             repro->rule, run_next_code_option(workload, &option) ? " --trust-case" : "");
+    snprintf(text, sizeof text, "drydock replay");
+    command_line_append(text, sizeof text, path);
+    if (repro->rule[0]) {
+        command_line_append(text, sizeof text, "--expect");
+        command_line_append(text, sizeof text, repro->rule);
+    }
+    if (run_next_code_option(workload, &option))
+        command_line_append(text, sizeof text, "--trust-case");
     add_comment(comment, used, text);
     return workload_save_commented(workload, comment, path, error);
 }

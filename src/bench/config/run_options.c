@@ -30,6 +30,7 @@ _Static_assert(SGPU_TRAIT_FROM_SYSTEM == 1 && SGPU_TRAIT_LEFT_ALONE == 1 << 7 &&
 #define SET(...)                   RUN_OPTION_SET
 #define LEVEL(...)                 RUN_OPTION_LEVEL
 #define NAME                       RUN_OPTION_TEXT
+#define PATH                       RUN_OPTION_TEXT
 #define TEMPLATE                   RUN_OPTION_TEXT
 #define SURROUNDINGS               RUN_OPTION_TEXT
 

@@ -74,6 +74,9 @@ static void set_unusual(size_t place, struct run_config *config)
     case WORKLOAD_OPTION_NAME:
         run_option_read(place, "zoo:some-defect", config);
         return;
+    case WORKLOAD_OPTION_PATH:
+        run_option_read(place, "./dry dock \xc3\xa4/#1 \"b\\.so", config);
+        return;
     case WORKLOAD_OPTION_TEMPLATE:
         run_option_read(place, "size:u64,0x1:u32*3", config);
         return;

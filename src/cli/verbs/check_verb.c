@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "bench/campaign/campaign_shrink.h"
 #include "bench/campaign/campaign_shrinker.h"
+#include "bench/config/command_line.h"
 #include "bench/config/profile.h"
 #include "bench/drivers/source_places.h"
 #include "bench/child/judge.h"
@@ -577,7 +578,7 @@ static enum cli_status tell_interrupted(const struct request *request, bool has_
 
     cli_command_line(request->arguments, command, sizeof command);
     if (request->folder && !request->is_resumed)
-        cli_append_word(command, sizeof command, "--resume");
+        command_line_append(command, sizeof command, "--resume");
     if (!request->folder && has_more)
         cli_note("nothing of it is kept: with --out DIR a campaign can go on");
     return cli_interrupted(request->folder, command);

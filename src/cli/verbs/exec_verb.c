@@ -3,6 +3,7 @@
  */
 #include "cli/cli.h"
 
+#include "bench/config/command_line.h"
 #include "bench/config/run_config.h"
 #include "bench/exec/server.h"
 #include "report/document.h"
@@ -481,7 +482,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
 
     snprintf(request.command, sizeof request.command, "drydock exec");
     for (size_t i = 0; i < arguments->raw_count; i++)
-        cli_append_word(request.command, sizeof request.command, arguments->raw[i]);
+        command_line_append(request.command, sizeof request.command, arguments->raw[i]);
     if (take_arguments(arguments, &request) && find_library(folder))
         status =
             request.values[OPTION_JOIN] ? join_server(&request, folder) : serve(&request, folder);

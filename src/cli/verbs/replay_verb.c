@@ -5,6 +5,7 @@
 #include "cli/terminal.h"
 
 #include "bench/child/repro.h"
+#include "bench/config/command_line.h"
 #include "bench/drivers/source_places.h"
 #include "bench/child/child_run.h"
 #include "report/plain_text.h"
@@ -29,9 +30,9 @@ static void print_result(const struct cli_arguments *arguments, const struct wor
     char replay[1024] = "drydock replay";
     struct report_origin origin = {.case_file = arguments->rest[0], .replay = replay};
 
-    cli_append_word(replay, sizeof replay, arguments->rest[0]);
+    command_line_append(replay, sizeof replay, arguments->rest[0]);
     if (arguments->values[OPTION_TRUST_CASE])
-        cli_append_word(replay, sizeof replay, "--trust-case");
+        command_line_append(replay, sizeof replay, "--trust-case");
     if (arguments->values[OPTION_JSON]) {
         char *json = report_run_json(result, &origin, 1);
 

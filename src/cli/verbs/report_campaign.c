@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/terminal.h"
 
+#include "bench/config/command_line.h"
 #include "bench/drivers/drivers.h"
 #include "bench/drivers/source_places.h"
 #include "report/campaign/folder_files.h"
@@ -41,7 +42,7 @@ static bool play_into(const char *case_path, bool is_trusted, const char *run_fo
     snprintf(why, 512, "The case of this cause could not be played again.");
     if (!workload)
         goto free_result;
-    cli_append_word(replay, sizeof replay, case_path);
+    command_line_append(replay, sizeof replay, case_path);
     if (!is_trusted && run_next_code_option(workload, &index)) {
         snprintf(why, 512,
                  "The case of this cause names code in a file, so it was not played again: this "

@@ -6,6 +6,7 @@
 #include "cli/terminal.h"
 
 #include "base/bits.h"
+#include "bench/config/command_line.h"
 #include "bench/drivers/source_places.h"
 #include "bench/child/child_run.h"
 #include "bench/drivers/drivers.h"
@@ -236,9 +237,9 @@ static void append_option(char out[REPLAY_BYTES], const char *name, const char *
     char word[64];
 
     snprintf(word, sizeof word, "--%s", name);
-    cli_append_word(out, REPLAY_BYTES, word);
+    command_line_append(out, REPLAY_BYTES, word);
     if (value)
-        cli_append_word(out, REPLAY_BYTES, value);
+        command_line_append(out, REPLAY_BYTES, value);
 }
 
 /* The command with one model, and without what only says where results go. */
@@ -251,7 +252,7 @@ static void write_replay(const struct cli_arguments *arguments, enum run_model m
     size_t at = 0;
 
     snprintf(out, REPLAY_BYTES, "drydock run");
-    cli_append_word(out, REPLAY_BYTES, arguments->rest[0]);
+    command_line_append(out, REPLAY_BYTES, arguments->rest[0]);
     append_option(out, "model", run_model_name(model));
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
         const struct cli_option *option = &options[kept[i]];

@@ -6,6 +6,7 @@
 
 #include "bench/child/repro.h"
 #include "bench/child/child_run.h"
+#include "bench/config/command_line.h"
 #include "report/document.h"
 #include "report/text_json.h"
 
@@ -93,7 +94,7 @@ static enum cli_status shrink(const struct cli_arguments *arguments, const struc
     if (is_saved && interrupt_came()) {
         char command[1024] = "drydock shrink";
 
-        cli_append_word(command, sizeof command, path);
+        command_line_append(command, sizeof command, path);
         return cli_interrupted(path, strcmp(path, "-") == 0 ? NULL : command);
     }
     return is_saved ? CLI_FINE : CLI_USAGE;

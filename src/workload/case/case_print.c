@@ -344,6 +344,17 @@ static bool has_only_defaults(const struct workload *w)
            !w->contexts[0].save.bytes;
 }
 
+/* A value that would not be one word stands in quotes. */
+static void put_option(struct printer *printer, const char *key, const char *value)
+{
+    putf(printer, "option %s ", key);
+    if (value[strcspn(value, " #\"")])
+        put_quoted(printer, value);
+    else
+        put(printer, value);
+    put(printer, "\n");
+}
+
 static void print_header(struct printer *printer)
 {
     const struct workload *w = printer->workload;
@@ -355,8 +366,8 @@ static void print_header(struct printer *printer)
         put(printer, "\n");
     }
     for (uint32_t i = 0; i < w->option_count; i++)
-        putf(printer, "option %s %s\n", workload_string(w, w->options[i].key),
-             workload_string(w, w->options[i].value));
+        put_option(printer, workload_string(w, w->options[i].key),
+                   workload_string(w, w->options[i].value));
     if (has_only_defaults(w))
         return;
     for (uint32_t i = 0; i < w->process_count; i++)

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_NAME 250                 /* of an option: paths are names, too */
+#define MAX_NAME 250                 /* bytes of a name, or of a path */
 #define MUCH     (UINT64_C(1) << 40) /* a larger bound is none */
 
 /* ---- The table ------------------------------------------------------------------------------- */
@@ -28,6 +28,7 @@
 #define LEVEL(...)                 WORKLOAD_OPTION_CHOICE, WORDS_OF(__VA_ARGS__), 0, 0
 #define SET(...)                   WORKLOAD_OPTION_WORDS, WORDS_OF(__VA_ARGS__), 0, 0
 #define NAME                       WORKLOAD_OPTION_NAME, NULL, 0, 0
+#define PATH                       WORKLOAD_OPTION_PATH, NULL, 0, 0
 #define TEMPLATE                   WORKLOAD_OPTION_TEMPLATE, NULL, 0, 0
 #define SURROUNDINGS               WORKLOAD_OPTION_SURROUNDINGS, NULL, 0, 0
 
@@ -103,6 +104,16 @@ static bool is_name(const char *value)
                          "_.:/@+=~,-") == length;
 }
 
+/* A file's name may hold all that is no control character; what is no ASCII is not looked at. */
+static bool is_path(const char *value)
+{
+    size_t length = 0;
+
+    while ((unsigned char)value[length] >= 0x20 && value[length] != 0x7f)
+        length++;
+    return length && length <= MAX_NAME && !value[length];
+}
+
 /* The words of an option with something before, between and behind them. */
 static void join_words(const char *const *words, const char *before, const char *between, char *out,
                        size_t out_bytes)
@@ -141,6 +152,18 @@ static bool check_name(const struct workload_option_info *info, const char *valu
     return false;
 }
 
+static bool check_path(const struct workload_option_info *info, const char *value,
+                       struct workload_error *error)
+{
+    if (is_path(value))
+        return true;
+    workload_error_set(error,
+                       "option %s is '%.80s' (expected a name or a path without control "
+                       "characters, at most %d bytes)",
+                       info->key, value, MAX_NAME);
+    return false;
+}
+
 static bool check_number(const struct workload_option_info *info, const char *value,
                          struct workload_error *error)
 {
@@ -175,6 +198,8 @@ bool workload_check_option(const char *key, const char *value, struct workload_e
         return check_words(info, value, error);
     case WORKLOAD_OPTION_NAME:
         return check_name(info, value, error);
+    case WORKLOAD_OPTION_PATH:
+        return check_path(info, value, error);
     case WORKLOAD_OPTION_TEMPLATE:
         if (workload_template_check(value, &why))
             return true;
@@ -240,6 +265,9 @@ void workload_option_values(const struct workload_option_info *info, char *out, 
         return;
     case WORKLOAD_OPTION_NAME:
         snprintf(out, out_bytes, "a name");
+        return;
+    case WORKLOAD_OPTION_PATH:
+        snprintf(out, out_bytes, "a name or a path");
         return;
     case WORKLOAD_OPTION_TEMPLATE:
         snprintf(out, out_bytes, "a template");

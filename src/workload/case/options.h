@@ -20,13 +20,14 @@
 #define WORKLOAD_MAX_OPTION_VALUE WORKLOAD_MAX_SURROUNDINGS
 
 enum workload_option_type {
-    WORKLOAD_OPTION_NUMBER,       /* with K, M, G, as all numbers */
-    WORKLOAD_OPTION_SIZE,         /* a number of bytes */
-    WORKLOAD_OPTION_MEMORY,       /* the same, and a smaller case may do with less */
-    WORKLOAD_OPTION_CHOICE,       /* one of the words */
-    WORKLOAD_OPTION_WORDS,        /* some of the words, separated by commas */
-    WORKLOAD_OPTION_NAME,         /* letters, digits and _ . : / @ + = ~ , -, at most 250 */
-    WORKLOAD_OPTION_TEMPLATE,     /* of private data (workload/case/template.h), kept with commas */
+    WORKLOAD_OPTION_NUMBER,   /* with K, M, G, as all numbers */
+    WORKLOAD_OPTION_SIZE,     /* a number of bytes */
+    WORKLOAD_OPTION_MEMORY,   /* the same, and a smaller case may do with less */
+    WORKLOAD_OPTION_CHOICE,   /* one of the words */
+    WORKLOAD_OPTION_WORDS,    /* some of the words, separated by commas */
+    WORKLOAD_OPTION_NAME,     /* letters, digits and _ . : / @ + = ~ , -, at most 250 */
+    WORKLOAD_OPTION_PATH,     /* a name, or a file's: no control characters, at most 250 bytes */
+    WORKLOAD_OPTION_TEMPLATE, /* of private data (workload/case/template.h), kept with commas */
     WORKLOAD_OPTION_SURROUNDINGS, /* workload/case/surroundings.h, the same */
 };
 

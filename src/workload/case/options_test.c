@@ -66,6 +66,23 @@ static void all_words_and_bounds_are_taken_and_no_others(void **state)
     }
 }
 
+static void paths_take_blanks_and_letters_of_all_languages(void **state)
+{
+    char longest[252];
+
+    memset(longest, 'a', sizeof longest);
+    longest[250] = '\0';
+    expect_taken("gpu", "./dry dock \xc3\xa4/#1 \"b\\.so", true);
+    expect_taken("gpu", longest, true);
+    longest[250] = 'a';
+    longest[251] = '\0';
+    expect_taken("gpu", longest, false);
+    expect_taken("gpu", "", false);
+    expect_taken("gpu", "a\nb", false);
+    expect_taken("gpu", "a\x7f", false);
+    expect_taken("profile", "dry dock", false);
+}
+
 static void expect_words(const char *key, const char *values, const char *runs)
 {
     const struct workload_option_info *info = &workload_options[workload_option_place(key)];
@@ -84,7 +101,8 @@ static void values_and_runs_are_told_in_words(void **state)
     expect_words("residency-part", "4K to 1G", "from WDDM 3.2 on");
     expect_words("native-fences", "0 to 64", "GpuMmu, from WDDM 3.1 on");
     expect_words("jitter", "1 and up", "");
-    expect_words("driver", "a name", "");
+    expect_words("profile", "a name", "");
+    expect_words("driver", "a name or a path", "");
 }
 
 int main(void)
@@ -93,6 +111,7 @@ int main(void)
         cmocka_unit_test(every_key_stands_once),
         cmocka_unit_test(every_row_has_what_its_kind_needs),
         cmocka_unit_test(all_words_and_bounds_are_taken_and_no_others),
+        cmocka_unit_test(paths_take_blanks_and_letters_of_all_languages),
         cmocka_unit_test(values_and_runs_are_told_in_words),
     };
 
