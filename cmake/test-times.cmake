@@ -7,7 +7,7 @@
 
 set(release_tests
     ^cli/campaign ^cli/documents ^cli/json ^cli/ops ^cli/parallel ^cli/query ^cli/settings ^cli/watch
-    ^docs/ ^wdk/layout ^wdk/source ^apps/ ^viewer/ ^images/samples
+    ^docs/ ^wdk/layout ^wdk/source ^apps/ ^viewer/ ^images/samples ^install/used
     ^bench/campaign_case_test ^bench/campaign_test ^bench/client_place_test
     ^bench/driver_image_test ^bench/failure_test ^bench/far_sizes_test ^bench/faults_test ^bench/policy_test
     ^bench/promises_test ^bench/repro_test ^bench/run_test ^image/image_sweep_test)
@@ -15,7 +15,8 @@ set(long_tests
     ^cli/baseline ^cli/golden ^cli/interrupt ^cli/lawful ^cli/long- ^cli/promises ^cli/sentences ^cli/slurm ^cli/terminal
     ^cli/zoo ^docs/headers ^bench/driver_sdma_test
     ^images/faults ^images/intel ^images/memory ^images/models ^images/rust ^images/sdma ^images/services ^images/softcopy ^images/threads
-    ^images/three-ways ^images/writers ^images/zoo ^install/ ^viewer/browser-long ^wdk/layout-mingw
+    ^images/three-ways ^images/writers ^images/zoo ^install/aarch64 ^install/action ^install/embedding
+    ^install/packages ^install/windows ^viewer/browser-long ^wdk/layout-mingw
     ^wdk/layout-msvc-target ^wdk/layout-.*-cxx ^wdk/source-clang ^wdk/source-gcc ^wdk/source-mingw ^wdk/source-.*-cxx)
 
 # A pattern that names no test of this build is told: a renamed test would lose its place without a word.
