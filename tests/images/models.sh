@@ -7,6 +7,12 @@ set -eu
 . "$(dirname "$0")/image.sh"
 gpu=$3/sdma.so
 
+sources=$(cd "$source" && find src/refkmd -name '*.c' | sort | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
+build() { # IMAGE ENTRY
+    # shellcheck disable=SC2086
+    (cd "$source" && "$drydock" cc -o "$work/$1" --entry "RefKmdDriverEntry$2" -Iinclude -Isrc $sources)
+}
+
 case=$source/cases/evict-and-restore.case
 cd "$work"
 play() { # exit status, image, further options
@@ -20,16 +26,14 @@ play() { # exit status, image, further options
 
 for entry in Physical GpuMmu IoMmu; do
     model=$(echo $entry | tr '[:upper:]' '[:lower:]')
-    "$drydock" cc -o "$model.sys" --entry RefKmdDriverEntry$entry -I"$source/include" -I"$source/src" \
-        $(find "$source/src/refkmd" -name '*.c' | sort | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
+    build "$model.sys" $entry
     play 0 $model
     grep -q "$entry (WDDM\|$model (WDDM" log || fail "$model is played in another model"
     "$drydock" check --driver ./$model.sys --seeds 6 -o "$model" >log 2>&1 || fail "a campaign of $model"
     grep -q " 6 $model\|(6 $model" log || fail "a campaign of $model draws other models"
 done
 # The level is that of the started driver, which knows its kernel: WDDM 3.2, of which profiles and draws are.
-"$drydock" cc -o gpummu32.sys --entry RefKmdDriverEntryGpuMmu32 -I"$source/include" -I"$source/src" \
-    $(find "$source/src/refkmd" -name '*.c' | sort | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
+build gpummu32.sys GpuMmu32
 "$drydock" check --driver ./gpummu32.sys --seeds 8 -p wddm-3 -o level >log 2>&1 || fail "a campaign of WDDM 3"
 [ "$(grep -c '"wddm": *32' level/results.jsonl)" -eq 8 ] || fail "WDDM 3.2 counts as less"
 grep -q '^8 runs' log || fail "a campaign of WDDM 3 plays nothing"

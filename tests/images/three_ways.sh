@@ -12,7 +12,8 @@ shift 3
 mingw=x86_64-w64-mingw32
 command -v $mingw-gcc >/dev/null || { echo "no $mingw-gcc here: images by clang only"; mingw=; }
 
-sources=$(find "$source/src/refkmd" -name '*.c' | sort | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
+cd "$source" # names of sources have no blanks then
+sources=$(find src/refkmd -name '*.c' | sort | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
 
 build_with_mingw() { # ENTRY IMAGE
     if [ ! -e "$work/libntoskrnl.a" ]; then
@@ -23,8 +24,8 @@ build_with_mingw() { # ENTRY IMAGE
         $mingw-dlltool -d "$work/ntoskrnl.def" -l "$work/libntoskrnl.a"
     fi
     # shellcheck disable=SC2086
-    $mingw-gcc -O2 -g -fno-builtin -nostdlib -I"$source/include/wdk" -I"$source/include" \
-        -I"$source/src" -Wl,--subsystem,native -Wl,--entry,"$1" -Wl,--dynamicbase \
+    $mingw-gcc -O2 -g -fno-builtin -nostdlib -Iinclude/wdk -Iinclude -Isrc \
+        -Wl,--subsystem,native -Wl,--entry,"$1" -Wl,--dynamicbase \
         -o "$2" $sources "$work/libntoskrnl.a" -lgcc
 }
 
@@ -45,7 +46,7 @@ for model in "$@"; do
     iommu) level=2.6 entry=RefKmdDriverEntryIoMmu ;;
     esac
     # shellcheck disable=SC2086
-    "$drydock" cc -o "$work/clang.sys" --entry $entry -I"$source/include" -I"$source/src" $sources
+    "$drydock" cc -o "$work/clang.sys" --entry $entry -Iinclude -Isrc $sources
     images=clang
     if [ -n "$mingw" ]; then
         build_with_mingw $entry "$work/mingw.sys"

@@ -69,7 +69,7 @@ static void build(const char *version, const char *body)
             "    return DxgkInitialize(driver, key, &table);\n}\n",
             body, version);
     fclose(file);
-    snprintf(command, sizeof command, "%s cc -o %s -Wno-everything %s", program, path, source);
+    snprintf(command, sizeof command, "'%s' cc -o %s -Wno-everything %s", program, path, source);
     assert_int_equal(system(command), 0);
 }
 

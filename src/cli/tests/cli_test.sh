@@ -578,7 +578,7 @@ prints '"varied"'
 expect 1 ops "$cases/first-page-in.case" --check
 expect 2 ops no-such-folder
 expect 0 ops --seeds 2
-prints '^258 arms: [1-9][0-9]* seen'
+prints '^[1-9][0-9]* arms: [1-9][0-9]* seen'
 cp out seeds.txt
 expect 0 ops --seeds 2 --first-seed 9
 ! cmp -s seeds.txt out || fail "--first-seed is not the first seed"
@@ -621,7 +621,8 @@ if command -v clang >/dev/null && command -v lld-link >/dev/null; then
 
     # A driver that registers by the device of the graphics kernel, as the WDK's static library does.
     objects=
-    for file in $(find "$cases/../src/refkmd" -name '*.c' | sort); do
+    ln -s "$cases/../src/refkmd" refkmd # its names have no blanks
+    for file in $(find refkmd/ -name '*.c' | sort); do
         case $file in *_test.c | */test_*.c) continue ;; esac
         expect 0 cc -c -DDxgkInitialize=LibraryInitialize -I"$cases/../include" -I"$cases/../src" \
             "$file" -o "$(basename "$file" .c).obj"
