@@ -2,6 +2,7 @@
  * A finding as JSON.
  */
 #include "report/finding_report.h"
+#include "report/source_link.h"
 #include "report/text_json.h"
 
 #include <inttypes.h>
@@ -53,8 +54,8 @@ static void set_rule(json_t *json, const struct report_finding *finding, enum ru
     struct rule rule;
 
     if (id == RULE_NONE) {
-        static const char *const keys[] = {"sentence", "source", "windows", "versions",
-                                           "basis",    "side",   "tier"};
+        static const char *const keys[] = {"sentence", "source", "links", "windows",
+                                           "versions", "basis",  "side",  "tier"};
 
         for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
             json_object_set_new(json, keys[i], json_null());
@@ -64,6 +65,7 @@ static void set_rule(json_t *json, const struct report_finding *finding, enum ru
     rule.side = report_side(finding, id);
     set_text(json, "sentence", rule.sentence);
     set_text(json, "source", rule.source);
+    json_object_set_new(json, "links", source_links_json(rule.source));
     set_text(json, "windows", report_violation(&rule, violation));
     set_text(json, "versions", rule.versions);
     set_text(json, "basis", rule_basis_name(rule.basis));

@@ -161,6 +161,24 @@ static void an_argument_stands_beside_what_it_should_be(void **state)
     json_decref(json);
 }
 
+static void a_finding_has_the_address_of_each_source_of_its_rule(void **state)
+{
+    struct report_finding finding = of_rule();
+    json_t *json = report_finding_json(&finding, 1, &finding);
+    const json_t *links = json_object_get(json, "links");
+
+    assert_int_equal(json_object_size(links), 2);
+    assert_string_equal(json_string_value(json_object_get(links, "bug-check-0x10e")),
+                        "https://learn.microsoft.com/windows-hardware/drivers/debugger/"
+                        "bug-check-0x10e---video-memory-management-internal");
+    json_decref(json);
+
+    finding = of_no_rule();
+    json = report_finding_json(&finding, 1, &finding);
+    assert_true(json_is_null(json_object_get(json, "links")));
+    json_decref(json);
+}
+
 static void a_run_that_could_not_end_is_a_finding_too(void **state)
 {
     struct run_result *result = calloc(1, sizeof *result);
@@ -297,7 +315,7 @@ static void json_has_every_key_with_and_without_a_rule(void **state)
         "case",         "line",        "seed",           "driver",       "model",     "wddm",
         "setup",        "replay",      "runs",           "broken",       "evaluated", "output",
         "shrunk_lines", "shrunk_from", "consequence_of", "consequences", "writers",   "id",
-        "state",        "argument",    "shrunk_in_part",
+        "state",        "argument",    "shrunk_in_part", "links",
     };
     const struct report_finding findings[] = {of_rule(), of_no_rule()};
 
@@ -666,6 +684,7 @@ int main(void)
         cmocka_unit_test(a_finding_without_a_rule_goes_under_its_kind),
         cmocka_unit_test(a_content_finding_never_accuses_the_manager),
         cmocka_unit_test(an_argument_stands_beside_what_it_should_be),
+        cmocka_unit_test(a_finding_has_the_address_of_each_source_of_its_rule),
         cmocka_unit_test(a_run_that_could_not_end_is_a_finding_too),
         cmocka_unit_test(repeats_of_a_cause_are_a_line_each),
         cmocka_unit_test(consequences_stand_under_their_cause),

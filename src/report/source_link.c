@@ -93,14 +93,16 @@ bool source_link(const char *text, size_t length, char out[SOURCE_LINK_BYTES])
 
 json_t *source_links_json(const char *sources)
 {
-    json_t *links = json_array();
-    char link[SOURCE_LINK_BYTES];
+    json_t *links = json_object();
+    char name[NAME_BYTES], link[SOURCE_LINK_BYTES];
 
     for (const char *at = sources; *at; at += strspn(at, ", ")) {
         const size_t length = strcspn(at, ",");
 
-        if (source_link(at, length, link))
-            json_array_append_new(links, json_string(link));
+        if (source_link(at, length, link)) {
+            snprintf(name, sizeof name, "%.*s", (int)length, at);
+            json_object_set_new(links, name, json_string(link));
+        }
         at += length;
     }
     return links;

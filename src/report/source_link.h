@@ -1,8 +1,8 @@
 /*
  * Source links: the address of the public page behind each source of a rule.
  *
- * Place      report. Whatever shows a rule's sources asks here; the page of a report has the same
- *            table for itself (viewer/src/documents.ts).
+ * Place      report. Whatever shows a rule's sources asks here; the page of a report has their
+ *            addresses from its findings.
  * Model      A rule names its sources by the last part of their addresses, with commas between:
  *            "nc-dxgkddi_buildpagingbuffer, bug-check-0x10e". A name that begins with the kind of
  *            page (nc, nf, ns, ne) is of the DDI reference, below its header; the header stands in
@@ -24,7 +24,7 @@
  */
 bool source_link(const char *name, size_t length, char out[SOURCE_LINK_BYTES]);
 
-/* The addresses of all sources that have one, in their order. The caller owns the array. */
+/* The address of each source that has one, by the source's name. The caller owns the object. */
 json_t *source_links_json(const char *sources);
 
 #endif

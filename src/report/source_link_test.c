@@ -95,13 +95,15 @@ static void every_source_of_the_catalogues_has_its_page(void **state)
         expect_all(row->id, row->source);
 }
 
-static void the_array_has_those_that_have_an_address(void **state)
+static void the_object_has_those_that_have_an_address(void **state)
 {
-    json_t *links = source_links_json("gpu-segments, third-party driver notes (measured), "
+    json_t *links = source_links_json("gpu-segments (1), third-party driver notes (measured), "
                                       "nc-dxgkddi_patch");
 
-    assert_int_equal(json_array_size(links), 2);
-    assert_string_equal(json_string_value(json_array_get(links, 1)),
+    assert_int_equal(json_object_size(links), 2);
+    assert_string_equal(json_string_value(json_object_get(links, "gpu-segments (1)")),
+                        SITE "/display/gpu-segments");
+    assert_string_equal(json_string_value(json_object_get(links, "nc-dxgkddi_patch")),
                         SITE "/ddi/d3dkmddi/nc-d3dkmddi-dxgkddi_patch");
     json_decref(links);
 }
@@ -113,7 +115,7 @@ int main(void)
         cmocka_unit_test(other_pages_are_of_the_guide_or_of_bug_checks),
         cmocka_unit_test(what_names_no_page_has_no_address),
         cmocka_unit_test(every_source_of_the_catalogues_has_its_page),
-        cmocka_unit_test(the_array_has_those_that_have_an_address),
+        cmocka_unit_test(the_object_has_those_that_have_an_address),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

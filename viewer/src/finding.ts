@@ -114,6 +114,19 @@ export function bytesOf(finding: Facts): ByteRow[] {
     });
 }
 
+/*
+ * The sources of a finding's rule with the addresses of their pages; "": it is no public page, or
+ * what stands there is no address of one. Nothing is loaded: the reader follows the link or does
+ * not.
+ */
+export function sourcesOf(finding: Facts): { name: string; address: string }[] {
+    const names = new Set(textIn(finding, "source").split(", ").filter(Boolean));
+    return [...names].map(name => {
+        const address = textIn(finding, "links", name);
+        return { name, address: address.startsWith("https://") ? address : "" };
+    });
+}
+
 /* The row of the story's findings that is this one, or -1. */
 export function rowOf(run: Run, finding: Facts, index: number): number {
     const rule = textIn(finding, "rule"),

@@ -15,13 +15,13 @@ import {
     type Child,
     type GridColumn,
 } from "./dom.js";
-import { sourceLinks } from "./documents.js";
 import {
     allocationsOf,
     argumentsOf,
     bytesOf,
     findingsOf,
     rowOf,
+    sourcesOf,
     type Argument,
     type ByteRow,
 } from "./finding.js";
@@ -128,7 +128,7 @@ class Page {
         const broken = format.count(numberIn(this.finding, "broken") ?? 0);
         const evaluated = numberIn(this.finding, "evaluated") ?? 0;
         const facts: [string, Child][] = [
-            ["documentation", sourceLinks(this.text("source"))],
+            ["documentation", sourceLinks(this.finding)],
             ["Windows", this.text("windows")],
             ["versions", this.text("versions")],
             ["basis", this.text("basis")],
@@ -363,6 +363,15 @@ class Page {
             " leaves.",
         );
     }
+}
+
+function sourceLinks(finding: Facts): Child[] {
+    return sourcesOf(finding).flatMap(({ name, address }, i): Child[] => [
+        i ? ", " : null,
+        address
+            ? h("a", { href: address, rel: "noreferrer noopener", target: "_blank" }, name)
+            : name,
+    ]);
 }
 
 function argumentsTable(list: Argument[], isTold: boolean): HTMLElement {

@@ -117,6 +117,7 @@ async function narrows(
     await narrow(browser, compare, "synthetic-compare", ROUTES.compare, take);
 }
 
+const LEARN = "https://learn.microsoft.com/windows-hardware/drivers";
 const FINDING = {
     kind: "content",
     rule: "VX-008",
@@ -129,7 +130,11 @@ const FINDING = {
     writers: ["0x0 to 0x20  drydock (packet_fill)"],
     printed: ["refkmd: started"],
     sentence: "Fill writes FillPattern over FillSizeInBytes.",
-    source: "ns-_dxgk_buildpagingbuffer_fillvirtual, bug-check-0x10e",
+    source: "ns-_dxgk_buildpagingbuffer_fillvirtual, bug-check-0x10e, notes (measured)",
+    links: {
+        "ns-_dxgk_buildpagingbuffer_fillvirtual": `${LEARN}/ddi/d3dkmddi/ns-d3dkmddi-_dxgk_fill`,
+        "bug-check-0x10e": "javascript:alert(1)",
+    },
     windows: "not documented",
     versions: "2.0+",
     basis: "documented",

@@ -230,6 +230,12 @@ async function finding(page: Page, facts: any, name: string): Promise<void> {
     const text = (await page.locator("main").textContent()) ?? "";
     for (const part of [first.text, first.rule, first.where, first.sentence])
         check(!part || text.includes(part), `${name}: its page says "${part}"`);
+    const pages = page.locator('main dl[aria-label="Rule"] a');
+    const addresses = await pages.evaluateAll(all => all.map(a => (a as HTMLAnchorElement).href));
+    check(
+        addresses.join() === Object.values(first.links ?? {}).join(),
+        `${name}: its sources lead to ${addresses.join(", ")}`,
+    );
     /* What it concerns is meant by its name: "embedding.weight (allocation 2)". */
     const named = /^(\S+) \(allocation \d+\)/.exec(first.text)?.[1];
     const lives = await page.locator("main h2", { hasText: "Life of" }).allTextContents();
