@@ -643,16 +643,21 @@ static bool put_first(const char *variable, const char *first)
     return is_set;
 }
 
-/* A driver for WSL opens libdxcore.so by a path of WSL's (src/preload); others need no more. */
+#define PRELOADED "libdrydock-wsl.so"
+
+/*
+ * A driver for WSL opens libdxcore.so by a path of WSL's (src/preload); others need no more. The
+ * loader finds it by name in LD_LIBRARY_PATH: LD_PRELOAD can name no path with blanks.
+ */
 static bool set_preload(const char *library_dir)
 {
     char *library;
     bool is_set = true;
 
-    if (asprintf(&library, "%s/libdrydock-wsl.so", library_dir) < 0)
+    if (asprintf(&library, "%s/" PRELOADED, library_dir) < 0)
         return false;
     if (access(library, R_OK) == 0)
-        is_set = put_first("LD_PRELOAD", library);
+        is_set = put_first("LD_PRELOAD", PRELOADED);
 #if defined(__SANITIZE_ADDRESS__)
     /* Built with this sanitizer the libraries have its runtime, which then is not the first. */
     is_set = is_set && put_first("ASAN_OPTIONS", "verify_asan_link_order=0");
