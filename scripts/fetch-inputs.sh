@@ -62,11 +62,15 @@ while read -r name sum url; do
         continue
     fi
     rm -rf "$out/.new"
-    if get "$name" "$sum" "$url" && is_right "$out/.new" "$sum"; then
-        mv "$out/.new" "$out/$name" && echo "$out/$name: fetched"
-    else
-        echo "fetch-inputs: $name could not be had from ${DRYDOCK_INPUTS_FROM:-$url}, or its checksum is not $sum" >&2
+    if ! get "$name" "$sum" "$url"; then
+        echo "fetch-inputs: $name could not be had from ${DRYDOCK_INPUTS_FROM:-$url} (without a network: fetch it" \
+            "elsewhere and name its folder, DRYDOCK_INPUTS_FROM=FOLDER)" >&2
         status=1
+    elif ! is_right "$out/.new" "$sum"; then
+        echo "fetch-inputs: $name from ${DRYDOCK_INPUTS_FROM:-$url} is not the one with checksum $sum: it is left out" >&2
+        status=1
+    else
+        mv "$out/.new" "$out/$name" && echo "$out/$name: fetched"
     fi
     rm -rf "$out/.new"
 done <<END
