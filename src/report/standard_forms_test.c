@@ -256,6 +256,38 @@ static void a_place_is_told_from_where_the_tool_runs(void **state)
     free(text);
 }
 
+/* Properties of a result say what the screen says of its finding. */
+static void sarif_tells_what_was_compared_and_how_small_the_case_is(void **state)
+{
+    struct finding_detail about = detail;
+    struct report_finding shrunk = finding("driver", "PB-004", "moved 288 bytes", "a.case", 12);
+    const json_t *results, *properties;
+    json_t *log, *compared;
+    char *text;
+
+    about.argument = (struct finding_argument){"DmaSize", "0x40", "a multiple of 256"};
+    shrunk.detail = &about;
+    shrunk.shrunk_lines = 9;
+    shrunk.shrunk_from = 4312;
+    for (int is_in_part = 0; is_in_part < 2; is_in_part++) {
+        shrunk.shrunk_in_part = is_in_part;
+        text = report_sarif(&shrunk, 1);
+        log = json_loads(text, 0, NULL);
+        results = array_at(json_array_get(array_at(log, "runs"), 0), "results");
+        properties = object_at(json_array_get(results, 0), "properties");
+        compared = json_pack("{s:s, s:s, s:s}", "name", "DmaSize", "value", "0x40", "expected",
+                             "a multiple of 256");
+        assert_true(json_equal(object_at(properties, "argument"), compared));
+        assert_int_equal(json_integer_value(json_object_get(properties, "shrunk_lines")), 9);
+        assert_int_equal(json_integer_value(json_object_get(properties, "shrunk_from")), 4312);
+        assert_true(json_equal(json_object_get(properties, "shrunk_in_part"),
+                               json_boolean(is_in_part)));
+        json_decref(compared);
+        json_decref(log);
+        free(text);
+    }
+}
+
 /* ---- JUnit ----------------------------------------------------------------------------------- */
 
 /* The number that an attribute of the element at text says. */
@@ -362,6 +394,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sarif_has_what_the_standard_requires),
+        cmocka_unit_test(sarif_tells_what_was_compared_and_how_small_the_case_is),
         cmocka_unit_test(a_place_is_told_from_where_the_tool_runs),
         cmocka_unit_test(junit_has_what_its_readers_require),
     };
