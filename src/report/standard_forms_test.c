@@ -280,8 +280,8 @@ static void sarif_tells_what_was_compared_and_how_small_the_case_is(void **state
         assert_true(json_equal(object_at(properties, "argument"), compared));
         assert_int_equal(json_integer_value(json_object_get(properties, "shrunk_lines")), 9);
         assert_int_equal(json_integer_value(json_object_get(properties, "shrunk_from")), 4312);
-        assert_true(json_equal(json_object_get(properties, "shrunk_in_part"),
-                               json_boolean(is_in_part)));
+        assert_true(
+            json_equal(json_object_get(properties, "shrunk_in_part"), json_boolean(is_in_part)));
         json_decref(compared);
         json_decref(log);
         free(text);

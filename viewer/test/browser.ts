@@ -14,7 +14,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { explained, figures, interaction, keyboardWalk, narrow } from "./checks.js";
+import { explained, figures, findingPage, interaction, keyboardWalk, narrow } from "./checks.js";
 import {
     axe,
     check,
@@ -31,6 +31,7 @@ import {
     viewsOf,
 } from "./chromium.js";
 import { damaged, hostile } from "./hurt.js";
+import { memory } from "./memory.js";
 import { million60 } from "./million60.js";
 import { writePage } from "./page.js";
 import { play, real } from "./real.js";
@@ -149,6 +150,7 @@ const FINDING = {
     model: "gpummu",
     shrunk_lines: 2,
     shrunk_from: 228,
+    shrunk_in_part: true,
     case_text: "allocate a 4M\nsubmit a",
     consequences: [{ rule: "PB-001", text: "and more", count: 3 }],
     runs: 17,
@@ -226,6 +228,7 @@ function stages(browser: Browser, made: Made, shots: Shots): Stage[][][] {
                 ],
                 ["compare", () => views(browser, compare, "synthetic-compare", "compare", shots)],
                 ["figures", () => alone(browser, run, p => figures(p, facts, "synthetic"))],
+                ["finding", () => alone(browser, run, p => findingPage(p, FINDING, "synthetic"))],
                 ["interaction", () => alone(browser, run, p => interaction(p, "synthetic"))],
                 ["keyboard", () => keyboards(browser, run, campaign, compare), "long"],
                 ["narrow", () => narrows(browser, run, campaign, compare, shots), "long"],
@@ -236,6 +239,7 @@ function stages(browser: Browser, made: Made, shots: Shots): Stage[][][] {
                 ? [
                       ["play", play],
                       ["real", () => real(browser, shots)],
+                      ["memory", () => memory(browser), "long"],
                   ]
                 : [],
         ],

@@ -19,6 +19,39 @@ export const rowsOf = (page: Page, table: string): Promise<number> =>
         table,
     );
 
+/*
+ * A finding's page: the addresses of its sources, what was compared beside what it should be, and
+ * whether its case may become smaller still.
+ */
+export async function findingPage(page: Page, finding: any, name: string): Promise<void> {
+    await go(page, "finding/0");
+    const addresses = await page
+        .locator('main dl[aria-label="Rule"] a')
+        .evaluateAll(all => all.map(a => [a.textContent, a.getAttribute("href")].join(" ")));
+    const safe = Object.entries(finding.links).filter(([, to]) => /^https:/.test(to as string));
+    check(
+        addresses.join() === safe.map(one => one.join(" ")).join(),
+        `${name}: its sources lead to ${addresses.join(", ")}`,
+    );
+    const sources = await page.locator('main dl[aria-label="Rule"] dd').first().textContent();
+    check(sources === finding.source, `${name}: its sources are "${sources}"`);
+    const { value, expected } = finding.argument;
+    const rows = await page
+        .locator("section", { has: page.locator("h2", { hasText: "Arguments" }) })
+        .locator("tr", { hasText: finding.argument.name })
+        .allTextContents();
+    check(
+        rows.length === 1 && rows[0].includes(value) && rows[0].endsWith(expected),
+        `${name}: of ${finding.argument.name} it says "${rows.join()}", not ${expected}`,
+    );
+    const text = (await page.locator("main").textContent()) ?? "";
+    check(
+        text.includes("its time ran out: drydock shrink may make it smaller still") ===
+            finding.shrunk_in_part,
+        `${name}: it says whether its case may become smaller`,
+    );
+}
+
 /* The tiles of the overview say what run.json says. */
 export async function figures(page: Page, facts: any, name: string): Promise<void> {
     await go(page, "overview");
