@@ -612,6 +612,31 @@ static void a_list_of_thousands_of_pages_stands_between_guards(void **state)
     assert_int_equal(read_kept(rig, sizeof(MDL)), LEND_STALE_PAGE);
 }
 
+static DRIVER void keep_list(struct rig *rig, void *arg)
+{
+    rig->kept = mdl_of(arg);
+}
+
+/* A board without a model of its engines: the driver works with the list until the packet ends. */
+static void a_list_that_the_driver_may_keep_is_the_kernels(void **state)
+{
+    struct rig *rig = *state;
+    const struct guard_config config = {.context = rig, .report = on_breach};
+    struct list list = {.mdl = {.Size = sizeof list, .ByteCount = 4 * 4096}, .pages = {7}};
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_TRANSFER};
+
+    miniport_destroy(rig->top);
+    assert_int_equal(guard_layer_create(base_services_libc(), &config, &rig->driver, &rig->top),
+                     STATUS_SUCCESS);
+    arg.Transfer.Source.SegmentId = 1;
+    arg.Transfer.Destination.pMdl = &list.mdl;
+    rig->deed = keep_list;
+    miniport_build_paging_buffer(rig->top, NULL, &arg);
+    assert_ptr_equal(rig->kept, &list.mdl);
+    assert_int_equal(MmGetMdlPfnArray(&list.mdl)[0], 7);
+    assert_int_equal(rig->told, 0);
+}
+
 /* ---- Answers --------------------------------------------------------------------------------- */
 
 static DRIVER void forget_fence(struct rig *rig, void *arg)
@@ -811,6 +836,7 @@ int main(void)
         TEST(a_late_write_meets_nothing_that_another_call_was_lent),
         TEST(a_buffer_of_megabytes_stands_between_guards),
         TEST(a_list_of_thousands_of_pages_stands_between_guards),
+        TEST(a_list_that_the_driver_may_keep_is_the_kernels),
         TEST(an_answer_that_is_not_written_is_told),
         TEST(elements_of_an_array_are_named),
         TEST(memory_that_is_lent_twice_is_lent_once),
