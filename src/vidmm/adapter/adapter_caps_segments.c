@@ -346,14 +346,26 @@ static bool is_aperture_limit_inside(const struct caps_query *query, const struc
     return !s->flags.Aperture || s->commit_limit <= s->size;
 }
 
+static bool has_bus_address(const struct segment_report *s)
+{
+    return s->cpu_address && is_aligned(s->cpu_address, PAGE_BYTES) &&
+           s->cpu_address <= HIGHEST_ADDRESS - s->size;
+}
+
+/*
+ * Of an aperture the address is meaningless (SEG-010): drivers without a window there write what no
+ * bus has, and are not asked for more.
+ */
 static bool is_window_possible(const struct caps_query *query, const struct segment_report *s,
                                uint64_t *v)
 {
     *v = s->cpu_address;
-    if (!s->flags.CpuVisible || s->flags.Agp || (s->flags.Aperture && !s->cpu_address))
-        return true;
-    return s->cpu_address && is_aligned(s->cpu_address, PAGE_BYTES) &&
-           s->cpu_address <= HIGHEST_ADDRESS - s->size;
+    return !s->flags.CpuVisible || s->flags.Agp || s->flags.Aperture || has_bus_address(s);
+}
+
+static bool is_seen_by_bus(const struct segment_report *s)
+{
+    return s->flags.CpuVisible && !s->flags.Agp && has_bus_address(s);
 }
 
 static bool is_one_kind_of_window(const struct caps_query *query, const struct segment_report *s,
@@ -676,7 +688,7 @@ static NTSTATUS enter_segment(struct caps_query *query, unsigned index)
         .size = report->size,
         .commit_limit = report->flags.Aperture ? report->commit_limit : report->size,
         /* Of an aperture it counts for primaries alone (vidmm_locked_page_address()). */
-        .cpu_address = report->flags.CpuVisible && !report->flags.Agp ? report->cpu_address : 0,
+        .cpu_address = is_seen_by_bus(report) ? report->cpu_address : 0,
         .has_host_aperture = report->host_pages != 0,
         .host_address = report->host_address,
         .host_pages = report->host_pages,

@@ -208,6 +208,8 @@ CHANGE(tables_in_the_last, fake->levels[0].PageTableSegmentId =
 CHANGE(no_window, fake->segments[0].CpuTranslatedAddress.QuadPart = 0)
 CHANGE(odd_window, fake->segments[0].CpuTranslatedAddress.QuadPart += 8)
 CHANGE(unused_window, fake->segments[2].CpuTranslatedAddress.QuadPart = 12345)
+CHANGE(aperture_without_window, fake->segments[1].Flags.CpuVisible = 1;
+       fake->segments[1].CpuTranslatedAddress.QuadPart = (LONGLONG)0xfffffffe00000000)
 CHANGE(coherent_memory, fake->segments[2].Flags.CacheCoherent = 1)
 CHANGE(reserved_bit, fake->segments[2].Flags.Value |= 1u << 31)
 CHANGE(newer_bit, fake->segments[1].Flags.LocalBudgetGroup = 1)
@@ -503,6 +505,8 @@ static void the_nearest_lawful_reports_are_taken(void **state)
         {WDDM20, tables_in_the_last},
         {WDDM20, small_aperture_limit},
         {WDDM20, unused_window},
+        {WDDM20, aperture_without_window},
+        {WDDM13, aperture_without_window},
         {WDDM20, coherent_memory},
         {WDDM20, no_memory_limit},
         {WDDM29, firmware_bit},
