@@ -12,7 +12,8 @@
  * A breach breaks the state of driver, GPU and memory, and whatever is told afterwards may follow
  * from it. A declaration (what a driver says of itself, of a segment or of an allocation) breaks
  * none: later breaches of rules are causes of their own. But nobody blames the memory manager, or
- * wonders why a request was refused, when what it was told had been wrong.
+ * wonders why a request was refused, when what it was told had been wrong. And what an element of
+ * an array says that the driver has not written (MEM-004) is nothing that the driver says.
  */
 #include "bench/run/run_result.h"
 
@@ -171,6 +172,21 @@ static struct run_finding *find_same_place(struct run_finding *const order[], ui
     return NULL;
 }
 
+/* MEM-004 of the element, "CreateAllocation.pAllocationInfo[1].", that it is about; NULL: none. */
+static struct run_finding *find_unwritten(struct run_finding *const order[], uint32_t count,
+                                          const struct run_finding *finding)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const char *where = order[i]->detail.where, *end = strrchr(where, ']');
+
+        if (end && strcmp(order[i]->rule, "MEM-004") == 0 &&
+            made_in(order[i]) == made_in(finding) &&
+            strncmp(where, finding->detail.where, (size_t)(end - where) + 1) == 0)
+            return order[i];
+    }
+    return NULL;
+}
+
 void run_result_find_causes(struct run_result *result)
 {
     struct run_finding *order[RUN_MAX_FINDINGS], *declaration = NULL, *broken;
@@ -182,10 +198,13 @@ void run_result_find_causes(struct run_result *result)
     result->consequence_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct run_finding *finding = order[i], *cause;
+        struct run_finding *unwritten = find_unwritten(order, count, finding);
         bool is_declared = breach_of(finding) == BREACH_DECLARED;
 
         if (finding == broken)
             cause = NULL;
+        else if (is_declared && unwritten)
+            cause = unwritten;
         else if (broken && is_told_before(broken, finding))
             cause = broken;
         else if (is_declared)

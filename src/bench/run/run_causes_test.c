@@ -136,6 +136,24 @@ static void a_declaration_swallows_no_later_mistake(void **state)
     assert_int_equal(fault->consequence_of, 6);
 }
 
+#define ELEMENT "DxgkDdiCreateAllocation.pAllocationInfo"
+
+static void what_was_not_written_says_nothing(void **state)
+{
+    struct run_result *result = *state;
+    const struct run_finding *handle =
+        add(result, RUN_FINDING_DRIVER, "ALLOC-001", ELEMENT "[1].hAllocation", 5, 5);
+    const struct run_finding *other =
+        add(result, RUN_FINDING_DRIVER, "ALLOC-008", ELEMENT "[0].AllocationPriority", 5, 5);
+    const struct run_finding *unwritten =
+        add(result, RUN_FINDING_DRIVER, "MEM-004", ELEMENT "[1].Size", 5, 5);
+
+    run_result_find_causes(result);
+    assert_int_equal(handle->consequence_of, 3);
+    assert_int_equal(other->consequence_of, 0);
+    assert_int_equal(unwritten->consequence_of, 0);
+}
+
 static void advice_is_neither(void **state)
 {
     struct run_result *result = *state;
@@ -170,6 +188,7 @@ int main(void)
         TEST(callbacks_of_one_call_are_one_call),
         TEST(a_defect_of_ours_with_nothing_before_it_stays_one),
         TEST(a_declaration_swallows_no_later_mistake),
+        TEST(what_was_not_written_says_nothing),
         TEST(advice_is_neither),
         TEST(where_nobody_counts_calls_the_order_of_the_words_counts),
     };
