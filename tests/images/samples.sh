@@ -28,11 +28,11 @@ judge() {
         >"$work/log" 2>&1 || true
     grep -q "^40 runs" "$work/log" || fail "$name: the campaign does not end"
     found=$(rules)
-    for rule in $of_run leak XFER-003; do
+    for rule in $of_run MEM-004 XFER-003; do
         case " $found" in *" $rule "*) ;; *) fail "$name: the campaign does not find $rule" ;; esac
     done
     for rule in $found; do
-        case " $of_run leak XFER-003 $more " in *" $rule "*) ;; *) fail "$name: $rule is new" ;; esac
+        case " $of_run MEM-004 XFER-003 leak $more " in *" $rule "*) ;; *) fail "$name: $rule is new" ;; esac
     done
 }
 
@@ -47,7 +47,7 @@ content="content XFER-005 XFER-006 PB-011 XFER-017 crashed digest"
 judge CosKmd "SEG-009 SEG-012 SEG-016 " "$content" \
     --allocation-data "0x63616578:u32 1:u32 size:u32 1:u32*2 size:u32 1:u32*2 0:u32*4 0:u32 1:u32 0:u32 1:u32*2 0:u32*13 width:u32 height:u32 size:u32 0x100:u32 size:u64 0:u64" \
     --command-data "0x43534342:u32 0:u32 1:u32 0:u32*5"
-judge RosKmd "SEG-009 SEG-012 " \
+judge RosKmd "FENCE-006 SEG-009 SEG-012 " \
     "$content ALLOC-009 submission FENCE-002 FENCE-004 FENCE-007 FENCE-008 RES-001 TDR-001 TDR-005 TDR-007 TDR-008" \
     --surroundings 'id=ACPI\VEN_BCM&DEV_2850 value:RenderOnly=1 device:\DosDevices\RPIQ@4=0x80000000' \
     --allocation-data "1:u32 size:u32 1:u32*2 size:u32 1:u32*2 0:u32*4 28:u32 1:u32 0:u32 1:u32*2 0:u32*13 width:u32 height:u32 size:u32" \
