@@ -698,6 +698,24 @@ static void plant_one_group(struct zoo_layer *layer)
     layer->ops.query_dependent_engine_group = query_one_group;
 }
 
+/* Every byte that there is room for, or none. */
+static NTSTATUS fill_report(struct miniport *self, HANDLE object, const DXGKARG_COLLECTDBGINFO *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+
+    if (layer->state[0]++ % 2)
+        return STATUS_UNSUCCESSFUL;
+    if (arg->BufferSize)
+        memset(arg->pBuffer, 0xa5, arg->BufferSize);
+    memset(arg->pExtension, 0xff, offsetof(DXGKARG_COLLECTDBGINFO_EXT, Reserved2));
+    return STATUS_SUCCESS;
+}
+
+static void plant_fill_report(struct zoo_layer *layer)
+{
+    layer->ops.collect_dbg_info = fill_report;
+}
+
 /* clang-format off */
 const struct zoo_defect zoo_lawful_work[] = {
     {.id = "L20-ends-together", .models = ZOO_ALL, .rules = "",
@@ -733,6 +751,9 @@ const struct zoo_defect zoo_lawful_work[] = {
     {.id = "L37-render-in-two", .models = ZOO_PHYSICAL | ZOO_IOMMU, .rules = "",
      .sentence = "takes two DMA buffers for each command buffer, with progress in MultipassOffset",
      .lawful = "nc-dxgkddi_render", .plant = plant_render_in_two},
+    {.id = "L38-full-reports", .models = ZOO_ALL, .rules = "",
+     .sentence = "has as much for a debug report as there is room for, or nothing",
+     .lawful = "nc-d3dkmddi-dxgkddi_collectdbginfo", .plant = plant_fill_report},
     {0},
 };
 /* clang-format on */

@@ -347,6 +347,13 @@ INFORMED(registry_path_behind, info->DeviceRegistryPath.Buffer,
 BEHIND(escape, const DXGKARG_ESCAPE, escape_behind, pPrivateDriverData, was.PrivateDriverDataSize)
 KEPT(escape, const DXGKARG_ESCAPE, escape_kept, was.pPrivateDriverData)
 
+/* ---- Debug reports ---- */
+
+BEHIND(collect_dbg_info, const DXGKARG_COLLECTDBGINFO, report_behind, pBuffer, was.BufferSize)
+BEHIND(collect_dbg_info, const DXGKARG_COLLECTDBGINFO, report_extension_behind, pExtension,
+       sizeof *was.pExtension)
+KEPT(collect_dbg_info, const DXGKARG_COLLECTDBGINFO, report_kept, was.pBuffer)
+
 /* ---- The table ---- */
 
 #define ROW(name, text, in, rule, function)                                                        \
@@ -562,5 +569,16 @@ const struct zoo_defect zoo_memory_defects[] = {
      .since = ZOO_SINCE,
      .focus = "escapes=yes",
      .plant = escape_kept},
+    ROW("MEM-report-behind", "CollectDbgInfo writes a byte behind its buffer", ZOO_ALL, "MEM-001",
+        report_behind),
+    ROW("MEM-report-extension-behind", "CollectDbgInfo writes a byte behind its extension", ZOO_ALL,
+        "MEM-001", report_extension_behind),
+    {.id = "MEM-report-kept",
+     .sentence = "CollectDbgInfo writes to the buffer of the report before it",
+     .models = ZOO_ALL,
+     .rules = "MEM-003",
+     .since = ZOO_SINCE,
+     .focus = "incidents=yes ops=1000",
+     .plant = report_kept},
     {.id = NULL},
 };

@@ -92,6 +92,19 @@ static void plant_reset_fails(struct zoo_layer *layer)
     layer->ops.reset_from_timeout = reset_fails;
 }
 
+/* More than there may be room for, and says so by a status of its own. */
+static NTSTATUS want_more_room(struct miniport *self, HANDLE object,
+                               const DXGKARG_COLLECTDBGINFO *arg)
+{
+    miniport_forward_collect_dbg_info(self, object, arg);
+    return STATUS_BUFFER_TOO_SMALL;
+}
+
+static void plant_want_more_room(struct zoo_layer *layer)
+{
+    layer->ops.collect_dbg_info = want_more_room;
+}
+
 static NTSTATUS query_old_fence(struct miniport *self, HANDLE object,
                                 DXGKARG_QUERYCURRENTFENCE *arg)
 {
@@ -177,6 +190,8 @@ const struct zoo_defect zoo_stop_defects[] = {
     PLANT("TDR-counter-kept", ZOO_ALL, "TDR-015", plant_counter_kept,
           "goes on with its last completed fences when the adapter was reset",
           .focus = "incidents=yes ops=1000"),
+    PLANT("TDR-report-wants-room", ZOO_ALL, "TDR-018", plant_want_more_room,
+          "answers CollectDbgInfo with STATUS_BUFFER_TOO_SMALL"),
     PLANT("TDR-reset-fails", ZOO_ALL, "TDR-001", plant_reset_fails,
           "fails ResetFromTimeout"),
     {0},

@@ -31,6 +31,7 @@
 #define miniport_forward_destroy_native_fence     vidmm_miniport_forward_destroy_native_fence
 #define miniport_forward_destroy_process          vidmm_miniport_forward_destroy_process
 #define miniport_forward_end_exclusive_access     vidmm_miniport_forward_end_exclusive_access
+#define miniport_forward_collect_dbg_info         vidmm_miniport_forward_collect_dbg_info
 #define miniport_forward_get_root_page_table_size vidmm_miniport_forward_get_root_page_table_size
 #define miniport_forward_escape                   vidmm_miniport_forward_escape
 #define miniport_forward_get_standard_allocation_driver_data                                       \

@@ -494,6 +494,11 @@ static const struct loan_member update_monitored_values[] = {
 static const struct loan_member escape[] = {
     BYTES(IN_OUT, DXGKARG_ESCAPE, pPrivateDriverData, PrivateDriverDataSize),
 };
+/* Zeroed; the driver writes as much as it has. */
+static const struct loan_member collect_dbg_info[] = {
+    BYTES(IN_OUT, DXGKARG_COLLECTDBGINFO, pBuffer, BufferSize),
+    ONE(IN_OUT, DXGKARG_COLLECTDBGINFO, pExtension, DXGKARG_COLLECTDBGINFO_EXT),
+};
 
 /* ---- The list -------------------------------------------------------------------------------- */
 
@@ -543,6 +548,7 @@ static const struct loan_structure arguments[MINIPORT_DDI_COUNT] = {
     OF(RenderKm, RENDER, render_km),
     OF(RenderGdi, RENDERGDI, render_gdi),
     OF(Escape, ESCAPE, escape),
+    OF(CollectDbgInfo, COLLECTDBGINFO, collect_dbg_info),
     NOTHING(DestroyNativeFence, DESTROYNATIVEFENCE),
     OF(UpdateMonitoredValues, UPDATEMONITOREDVALUES, update_monitored_values),
     NOTHING(GetRootPageTableSize, GETROOTPAGETABLESIZE),

@@ -72,7 +72,8 @@ VIDMM_API_BEGIN
       const DXGKARG_SETVIDPNSOURCEVISIBILITY *)                                                    \
     X(render_km, RenderKm, DXGKARG_RENDER *)                                                       \
     X(render_gdi, RenderGdi, DXGKARG_RENDERGDI *)                                                  \
-    X(escape, Escape, const DXGKARG_ESCAPE *)
+    X(escape, Escape, const DXGKARG_ESCAPE *)                                                      \
+    X(collect_dbg_info, CollectDbgInfo, const DXGKARG_COLLECTDBGINFO *)
 
 /* Elements of DXGKARG_PRESENT.pAllocationList: nothing, the source, the destination. */
 #define MINIPORT_PRESENT_ALLOCATIONS 3u

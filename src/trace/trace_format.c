@@ -520,6 +520,15 @@ static void put_plain_argument(struct trace_line *line, const struct trace_event
         trace_put_number(line, "PrivateDriverDataSize", arg->PrivateDriverDataSize);
         break;
     }
+    case MINIPORT_DDI_CollectDbgInfo: {
+        const DXGKARG_COLLECTDBGINFO *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_hex(line, "Reason", arg->Reason);
+        trace_put_number(line, "BufferSize", arg->BufferSize);
+        break;
+    }
     case MINIPORT_DDI_DestroyNativeFence: {
         const DXGKARG_DESTROYNATIVEFENCE *arg = argument;
 

@@ -16,6 +16,8 @@
 #include "vidmm/policy.h"
 #include "vidmm/vidmm.h"
 
+#include <bugcodes.h>
+
 #include "base/bits.h"
 #include "base/failing_services.h"
 
@@ -331,6 +333,12 @@ static void use_context_allocation(struct rig *rig)
     AGAIN(rig, vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation));
 }
 
+static NTSTATUS report_nothing(struct miniport *self, HANDLE object,
+                               const DXGKARG_COLLECTDBGINFO *args)
+{
+    return STATUS_SUCCESS;
+}
+
 static NTSTATUS take_escape(struct miniport *self, HANDLE object, const DXGKARG_ESCAPE *args)
 {
     (void)self;
@@ -339,13 +347,14 @@ static NTSTATUS take_escape(struct miniport *self, HANDLE object, const DXGKARG_
     return STATUS_SUCCESS;
 }
 
-/* Sharing, budgets, offers, tiles and an escape, of an allocation that nobody holds. */
+/* Sharing, budgets, offers, tiles, an escape and a report, of an allocation that nobody holds. */
 static void use_the_rest(struct rig *rig, struct rig_object *object)
 {
     struct vidmm_escape escape = {.device = rig->device, .context = rig->context};
     struct vidmm_device *other;
 
     AGAIN(rig, vidmm_escape(rig->vidmm, &escape));
+    AGAIN(rig, vidmm_collect_debug_info(rig->vidmm, VIDEO_TDR_TIMEOUT_DETECTED, NULL, 0));
     AGAIN(rig, cpu_with(rig, object, false, VIDMM_LOCK_IGNORE_SYNC));
     AGAIN(rig, vidmm_device_create(rig->process, &other));
     AGAIN(rig, vidmm_allocation_open(other, object->allocation, NULL, 0));
@@ -709,6 +718,7 @@ static bool play(unsigned model, const struct scenario *scenario, enum failure f
     if (config.is_virtual)
         rig->ops.create_process = create_reserving;
     rig->ops.escape = take_escape;
+    rig->ops.collect_dbg_info = report_nothing;
     if (n)
         arm(rig, failure, n);
     AGAIN(rig, rig_start(rig));

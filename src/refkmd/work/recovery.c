@@ -179,7 +179,24 @@ NTSTATUS NTAPI RefKmdRestartFromTimeout(IN_CONST_HANDLE hAdapter)
     return STATUS_SUCCESS;
 }
 
-/* A crash dump gets each node's registers, as far as there is room. */
+/* The first node that has not finished what it was given last; node_count: there is none. */
+static UINT first_busy_node(const struct refkmd_adapter *adapter)
+{
+    UINT i;
+
+    for (i = 0; i < adapter->node_count; i++) {
+        if (refkmd_read(adapter, SGPU_REG_NODE(i) + SGPU_NODE_COMPLETED) !=
+            refkmd_read(adapter, SGPU_REG_NODE(i) + SGPU_NODE_QUEUED))
+            break;
+    }
+    return i;
+}
+
+/*
+ * A debug report gets each node's registers, as far as there is room. Reports of the same node
+ * belong together: its number, from 1 on, is the key. The board does not say how far in a buffer it
+ * is, so CurrentDmaBufferOffset stays as it is.
+ */
 NTSTATUS NTAPI RefKmdCollectDbgInfo(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_COLLECTDBGINFO args)
 {
     const struct refkmd_adapter *adapter = hAdapter;
@@ -194,5 +211,7 @@ NTSTATUS NTAPI RefKmdCollectDbgInfo(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_
             room--;
         }
     }
+    if (args->pExtension)
+        args->pExtension->BucketingKey = first_busy_node(adapter) + 1;
     return STATUS_SUCCESS;
 }

@@ -2,6 +2,7 @@
  * Submissions and their ends: rendering and patching, fences, lost interrupts, preemption, faults,
  * resets.
  */
+#include "refkmd/adapter.h"
 #include "refkmd/rig/test_kernel.h"
 
 #include <drydock/sgpu.h>
@@ -896,12 +897,18 @@ static void an_interrupt_of_somebody_else_is_not_claimed(void **state)
 static void a_dump_gets_as_many_registers_as_fit(void **state)
 {
     uint8_t buffer[256];
-    DXGKARG_COLLECTDBGINFO args = {.pBuffer = buffer, .BufferSize = 30};
+    DXGKARG_COLLECTDBGINFO_EXT extension = {0};
+    DXGKARG_COLLECTDBGINFO args = {.pBuffer = buffer, .BufferSize = 30, .pExtension = &extension};
 
     memset(buffer, TEST_POISON, sizeof buffer);
     assert_int_equal(kernel.ddi.DxgkDdiCollectDbgInfo(kernel.adapter, &args), STATUS_SUCCESS);
     assert_false(test_is_poison(buffer, 28));
     assert_true(test_is_poison(buffer + 28, sizeof buffer - 28));
+    /* No node is busy. */
+    assert_int_equal(extension.BucketingKey,
+                     ((const struct refkmd_adapter *)kernel.adapter)->node_count + 1);
+    args.pExtension = NULL;
+    assert_int_equal(kernel.ddi.DxgkDdiCollectDbgInfo(kernel.adapter, &args), STATUS_SUCCESS);
 }
 
 int main(void)

@@ -1,8 +1,10 @@
 /*
- * Escapes: what a client's user-mode driver asks its kernel half, past the manager.
+ * Escapes: what a client's user-mode driver asks its kernel half, past the manager; and what is
+ * asked for a debug report.
  *
- * Source     contract.md ESC-001, ESC-002; DXGKDDI_ESCAPE.
+ * Source     contract.md ESC-001, ESC-002, TDR-017; DXGKDDI_ESCAPE, DXGKDDI_COLLECTDBGINFO.
  */
+#include "vidmm/adapter/debug_info.h"
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/pump.h"
 #include "vidmm/vidmm.h"
@@ -37,6 +39,22 @@ NTSTATUS vidmm_escape(struct vidmm *vidmm, struct vidmm_escape *escape)
     escape->was_asked = true;
     vidmm->callback_depth++;
     status = miniport_escape(vidmm->miniport, NULL, &args);
+    vidmm->callback_depth--;
+    vidmm_pump(vidmm);
+    return status;
+}
+
+NTSTATUS vidmm_collect_debug_info(struct vidmm *vidmm, uint32_t reason, void *buffer,
+                                  uint32_t bytes)
+{
+    NTSTATUS status;
+
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
+    if (vidmm->power.state != POWER_ON)
+        return STATUS_INVALID_DEVICE_STATE;
+    vidmm->callback_depth++;
+    status = debug_info_collect(vidmm, reason, buffer, bytes);
     vidmm->callback_depth--;
     vidmm_pump(vidmm);
     return status;

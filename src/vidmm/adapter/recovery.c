@@ -30,6 +30,7 @@
 #include "vidmm/adapter/recovery.h"
 
 #include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/adapter/debug_info.h"
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/pump.h"
@@ -65,6 +66,8 @@
 #include "base/bits.h"
 #include "base/list.h"
 #include "vidsch/vidsch.h"
+
+#include <bugcodes.h>
 
 /* ---- Allocations ----------------------------------------------------------------------------- */
 
@@ -503,6 +506,8 @@ static void reset_adapter(struct vidmm *vidmm)
     recovery->is_silent = true;
     vidsch_set_gate(vidmm->vidsch, VIDSCH_CLOSED);
     native_fences_rescue(vidmm);
+    debug_info_collect(vidmm, VIDEO_TDR_TIMEOUT_DETECTED, recovery->debug_info,
+                       sizeof recovery->debug_info);
     status = miniport_reset_from_timeout(vidmm->miniport, NULL);
     if (status != STATUS_SUCCESS)
         vidmm_driver_error(vidmm, "TDR-001", "DxgkDdiResetFromTimeout returned 0x%08x",
@@ -554,6 +559,8 @@ static bool reset_engines(struct vidmm *vidmm, unsigned node)
         mask |= group.DependentNodeOrdinalMask;
     if (miniport_query_engine_status(vidmm->miniport, NULL, &engine) != STATUS_SUCCESS)
         vidmm_driver_error(vidmm, "TDR-013", "DxgkDdiQueryEngineStatus failed for node %u", node);
+    debug_info_collect(vidmm, VIDEO_ENGINE_TIMEOUT_DETECTED, vidmm->recovery.debug_info,
+                       sizeof vidmm->recovery.debug_info);
     for (i = 0; i < vidmm->caps.node_count; i++) {
         bool hit_paging = false;
 

@@ -16,6 +16,7 @@ struct vidmm;
 struct vidsch_packet;
 
 #define VIDMM_MAX_TIMEOUT_LIMIT 64
+#define RECOVERY_DEBUG_BYTES    2048
 
 struct recovery {
     bool is_under_way;  /* packets that retire now with a failure have not run */
@@ -32,6 +33,7 @@ struct recovery {
     bool maps_again; /* the mappings of resident allocations are to be written */
     uint64_t now_ns; /* of the watchdog's last look */
     uint64_t time_outs[VIDMM_MAX_TIMEOUT_LIMIT]; /* when the last ones were, a ring */
+    uint8_t debug_info[RECOVERY_DEBUG_BYTES];    /* what the driver has said of the last reset */
     struct job cleanup_job;
     struct job restored_job;
 };

@@ -24,6 +24,11 @@ bool rig_has(struct miniport *self, enum miniport_ddi ddi)
            rig_of(self)->config.tables == RIG_TABLES_GROWING;
 }
 
+NTSTATUS rig_collect(struct miniport *self, HANDLE object, const DXGKARG_COLLECTDBGINFO *args)
+{
+    return STATUS_UNSUCCESSFUL; /* it has nothing to tell */
+}
+
 static uint64_t rig_segment_bytes(const struct rig *rig, unsigned id)
 {
     return PAGE_BYTES *

@@ -271,6 +271,7 @@ static void rig_set_ops(struct rig *rig)
     rig->ops.interface_version = rig_version;
     rig->ops.has = rig_has;
     rig->ops.query_adapter_info = rig_query;
+    rig->ops.collect_dbg_info = rig_collect;
     rig->ops.create_process = rig_create_process;
     rig->ops.destroy_process = rig_destroy_process;
     rig->ops.create_device = rig_create_device;
