@@ -178,9 +178,9 @@ struct nt_host run_kernel_host(struct run_assembly *run);
 void run_note_lacking(void *context, const char *callback);
 void run_report_overwritten(void *context, enum miniport_ddi ddi, size_t offset);
 /*
- * Whether what BuildPagingBuffer lends is good for the call alone. An image without a GPU model
- * works with the CPU: it cannot but keep the address of its buffer until the work is done, because
- * no submission tells it the address again.
+ * Whether what a call lends for work is good for the call alone. An image may work with the CPU:
+ * without a GPU model it cannot but keep the address of its buffer until the work is done, because
+ * no submission tells it the address again; and where the model is its author's, nobody knows.
  */
 bool run_is_lent_for_call(const struct run_assembly *run);
 

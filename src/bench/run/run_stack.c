@@ -130,9 +130,9 @@ static NTSTATUS create_busy(struct run_assembly *run, struct miniport *next,
 
 bool run_is_lent_for_call(const struct run_assembly *run)
 {
-    const bool works_with_cpu = run->driver.image_path && !run->gpu && !run->plugin;
+    const bool may_use_cpu = run->driver.image_path && !run->gpu;
 
-    return run->config->lending == RUN_LENT_AUTO ? !works_with_cpu
+    return run->config->lending == RUN_LENT_AUTO ? !may_use_cpu
                                                  : run->config->lending != RUN_LENT_KEPT;
 }
 
