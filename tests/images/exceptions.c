@@ -211,6 +211,19 @@ static NTSTATUS NOINLINE leaving_runs_finally(void)
     return leave_early(2);
 }
 
+/* Without a call in the block the compiler would think that nothing raises there. */
+static NTSTATUS NOINLINE copies_in_the_block(const char *at, SIZE_T bytes)
+{
+    static char copy[64];
+
+    __try {
+        RtlCopyMemory(copy, at, bytes);
+    } __except (EXCEPTION_EXECUTE_HANDLER) {
+        return STATUS_INVALID_USER_BUFFER;
+    }
+    return copy[0] ? 0 : 1;
+}
+
 static VOID NOINLINE breakpoint(void)
 {
     __debugbreak();
@@ -700,6 +713,8 @@ NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath)
         return guarded_access((ULONG64)&constant, 1);
     case 45:
         return run_data();
+    case 51:
+        return copies_in_the_block((const char *)argument, 40);
     case 80:
         init_string((PCWSTR)argument);
         return 0;

@@ -24,14 +24,12 @@ int memcmp(const void *first, const void *second, size_t length);
 EXTERN_C_END
 #endif
 
-#define RtlCopyMemory(destination, source, length)                                                 \
-    ((void)__builtin_memcpy((destination), (source), (length)))
+#define RtlCopyMemory(destination, source, length) ((void)memcpy((destination), (source), (length)))
 #define RtlMoveMemory(destination, source, length)                                                 \
-    ((void)__builtin_memmove((destination), (source), (length)))
-#define RtlFillMemory(destination, length, fill)                                                   \
-    ((void)__builtin_memset((destination), (fill), (length)))
-#define RtlZeroMemory(destination, length)    ((void)__builtin_memset((destination), 0, (length)))
-#define RtlEqualMemory(first, second, length) (__builtin_memcmp((first), (second), (length)) == 0)
+    ((void)memmove((destination), (source), (length)))
+#define RtlFillMemory(destination, length, fill) ((void)memset((destination), (fill), (length)))
+#define RtlZeroMemory(destination, length)       ((void)memset((destination), 0, (length)))
+#define RtlEqualMemory(first, second, length)    (memcmp((first), (second), (length)) == 0)
 
 /* Doubly linked lists: circular, with a head that is no element. */
 

@@ -215,6 +215,11 @@ static void begin_compile(struct build *build)
         "-fms-compatibility",
         "-fms-compatibility-version=19.29",
         "-fno-exceptions",
+        /* Calls, which may raise: clang knows of no other instruction in a __try block that may. */
+        "-fno-builtin-memcpy",
+        "-fno-builtin-memmove",
+        "-fno-builtin-memset",
+        "-fno-builtin-memcmp",
         "-fno-stack-protector",
         "-D_KERNEL_MODE=1",
         "-D_AMD64_=1",

@@ -292,6 +292,7 @@ static void faults_are_exceptions(void **state)
         assert_runs(28, 0, 0, "");
     }
     assert_runs(1, 0, CODE_A, "afh");
+    assert_runs(51, 0x10, STATUS_INVALID_USER_BUFFER, "");
     end(state);
 }
 
