@@ -204,7 +204,7 @@ void run_result_find_causes(struct run_result *result)
         if (finding == broken)
             cause = NULL;
         else if (is_declared && unwritten)
-            cause = unwritten;
+            cause = broken && is_told_before(broken, unwritten) ? broken : unwritten;
         else if (broken && is_told_before(broken, finding))
             cause = broken;
         else if (is_declared)

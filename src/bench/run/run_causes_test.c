@@ -152,6 +152,10 @@ static void what_was_not_written_says_nothing(void **state)
     assert_int_equal(handle->consequence_of, 3);
     assert_int_equal(other->consequence_of, 0);
     assert_int_equal(unwritten->consequence_of, 0);
+    add(result, RUN_FINDING_DRIVER, "PB-004", BUILD, 4, 4);
+    run_result_find_causes(result);
+    assert_int_equal(unwritten->consequence_of, 4);
+    assert_int_equal(handle->consequence_of, 4);
 }
 
 static void advice_is_neither(void **state)
