@@ -138,11 +138,18 @@ static bool has_piece(const struct guarded_call *call, const char *cell)
     return false;
 }
 
+/* The driver may use it until the work is done: no copy stands for it. */
+static bool is_for_longer(const struct guard_layer *guard, const struct loan_member *member)
+{
+    if (member->has_pages)
+        return !guard->config.lends_lists;
+    return member->is_lasting && !guard->config.lends_work;
+}
+
 static bool is_to_copy(const struct guarded_call *call, const struct loan_member *member,
                        size_t bytes)
 {
-    if (!bytes || call->count == PIECES_MOST ||
-        (member->is_lasting && !call->layer->config.lends_lasting))
+    if (!bytes || call->count == PIECES_MOST || is_for_longer(call->layer, member))
         return false;
     return bytes <= GUARD_MOST_BYTES;
 }
@@ -159,8 +166,8 @@ static void keep_buffer(struct guarded_call *call, const struct piece *around,
     const struct guard_config *config = &call->layer->config;
     struct kept_buffer *kept = &call->kept[call->kept_count];
 
-    if (!member->is_lasting || config->lends_lasting || !config->find_slack || around->member ||
-        !bytes || bytes > GUARD_MOST_BYTES || call->kept_count == KEPT_MOST ||
+    if (!is_for_longer(call->layer, member) || !config->find_slack || around->member || !bytes ||
+        bytes > GUARD_MOST_BYTES || call->kept_count == KEPT_MOST ||
         config->find_slack(config->context, real + bytes) < CANARY_BYTES)
         return;
     *kept = (struct kept_buffer){.label = around->slot->label, .end = real + bytes, .bytes = bytes};

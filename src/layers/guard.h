@@ -36,9 +36,10 @@ struct guard_config {
      */
     void (*enters)(void *context, const struct write_watch_piece *pieces, size_t count);
     void (*leaves)(void *context);
-    bool lends_lasting; /* copies of what a page lends for longer than the call, too */
+    bool lends_work;  /* copies of DMA buffers and their private data, too */
+    bool lends_lists; /* and of page lists */
     /*
-     * Without lends_lasting: how many bytes from the address on are nobody's, behind a buffer that
+     * Without lends_work: how many bytes from the address on are nobody's, behind a buffer that
      * the driver keeps. They get a canary. NULL: nobody knows of any.
      */
     uint64_t (*find_slack)(void *context, const void *end);

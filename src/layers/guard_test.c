@@ -119,8 +119,11 @@ static void on_stand_in(void *context, const void *copy, const void *buffer, siz
 static int setup(void **state)
 {
     static struct rig rig;
-    const struct guard_config config = {
-        .context = &rig, .report = on_breach, .stands_in = on_stand_in, .lends_lasting = true};
+    const struct guard_config config = {.context = &rig,
+                                        .report = on_breach,
+                                        .stands_in = on_stand_in,
+                                        .lends_work = true,
+                                        .lends_lists = true};
 
     memset(&rig, 0, sizeof rig);
     rig.dma_bytes = DMA_BYTES;
@@ -621,7 +624,7 @@ static DRIVER void keep_list(struct rig *rig, void *arg)
 static void a_list_that_the_driver_may_keep_is_the_kernels(void **state)
 {
     struct rig *rig = *state;
-    const struct guard_config config = {.context = rig, .report = on_breach};
+    const struct guard_config config = {.context = rig, .report = on_breach, .lends_work = true};
     struct list list = {.mdl = {.Size = sizeof list, .ByteCount = 4 * 4096}, .pages = {7}};
     DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_TRANSFER};
 

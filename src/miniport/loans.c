@@ -41,7 +41,7 @@
 #define PAGE_LIST(type, member, ...)                                                               \
     {                                                                                              \
         PLACE(type, member), .kind = LOAN_MDL, .direction = LOAN_IN, .element = &mdl_structure,    \
-                             .has_pages = true, .is_lasting = true, ##__VA_ARGS__                  \
+                             .has_pages = true, ##__VA_ARGS__                                      \
     }
 
 #define ROWS(rows)                                                                                 \
@@ -313,7 +313,7 @@ static const struct loan_member special_lock_transfer[] = {
 static const struct loan_member map_aperture[] = {PAGE_LIST(BUILD, MapApertureSegment.pMdl)};
 static const struct loan_member map_aperture2[] = {
     ARRAY(IN, BUILD, MapApertureSegment2.Adl.Pages, MapApertureSegment2.Adl.PageCount,
-          DXGK_PAGE_NUMBER, .has_pages = true, .is_lasting = true,
+          DXGK_PAGE_NUMBER, .has_pages = true,
           .when = {{offsetof(BUILD, MapApertureSegment2.Adl.Flags), 1, 0}}),
 };
 static const struct loan_member init_context[] = {
@@ -339,7 +339,7 @@ static const struct loan_member fence_notice[] = {
 };
 static const struct loan_member map_mmu[] = {
     ARRAY(IN, BUILD, MmapMmu.Adl.Pages, MmapMmu.Adl.PageCount, DXGK_PAGE_NUMBER, .has_pages = true,
-          .is_lasting = true, .when = {{offsetof(BUILD, MmapMmu.Adl.Flags), 1, 0}}),
+          .when = {{offsetof(BUILD, MmapMmu.Adl.Flags), 1, 0}}),
 };
 static const struct loan_member residency_notice2[] = {
     PAGE_LIST(BUILD, NotifyResidency2.Mdl,

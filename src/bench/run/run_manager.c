@@ -237,7 +237,7 @@ bool run_raise_manager(struct run_assembly *run)
     }
     platform_init(&run->platform, run->machine, &run->managers.services);
     run->has_platform = true;
-    run->platform.has_slack = !run_is_lent_for_call(run);
+    run->platform.has_slack = !run_is_work_lent_for_call(run);
     run->platform.agp_bytes = config->model == RUN_PHYSICAL ? config->agp_bytes : 0;
     if (config->remaps_dma) {
         if (!platform_remap_init(&run->platform.remap, run->machine))

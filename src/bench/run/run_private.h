@@ -178,11 +178,17 @@ struct nt_host run_kernel_host(struct run_assembly *run);
 void run_note_lacking(void *context, const char *callback);
 void run_report_overwritten(void *context, enum miniport_ddi ddi, size_t offset);
 /*
- * Whether what a call lends for work is good for the call alone. An image may work with the CPU:
- * without a GPU model it cannot but keep the address of its buffer until the work is done, because
- * no submission tells it the address again; and where the model is its author's, nobody knows.
+ * Whether what BuildPagingBuffer lends is good for the call alone. An image without a GPU model
+ * works with the CPU: it cannot but keep the address of its buffer until the work is done, because
+ * no submission tells it the address again.
  */
 bool run_is_lent_for_call(const struct run_assembly *run);
+
+/*
+ * The same of what is rendered: an image whose GPU is not the bench's own may read its commands
+ * with the CPU on their way to it.
+ */
+bool run_is_work_lent_for_call(const struct run_assembly *run);
 
 void run_report_loan(void *context, const struct loan_breach *breach);
 void run_report_driver_error(void *context, const char *rule, const char *text);

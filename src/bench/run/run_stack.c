@@ -130,6 +130,14 @@ static NTSTATUS create_busy(struct run_assembly *run, struct miniport *next,
 
 bool run_is_lent_for_call(const struct run_assembly *run)
 {
+    const bool works_with_cpu = run->driver.image_path && !run->gpu && !run->plugin;
+
+    return run->config->lending == RUN_LENT_AUTO ? !works_with_cpu
+                                                 : run->config->lending != RUN_LENT_KEPT;
+}
+
+bool run_is_work_lent_for_call(const struct run_assembly *run)
+{
     const bool may_use_cpu = run->driver.image_path && !run->gpu;
 
     return run->config->lending == RUN_LENT_AUTO ? !may_use_cpu
@@ -183,7 +191,8 @@ static NTSTATUS create_guard(struct run_assembly *run, struct miniport *next,
                                         .find_slack = find_slack,
                                         .enters = run->writers ? enters : NULL,
                                         .leaves = run->writers ? leaves : NULL,
-                                        .lends_lasting = run_is_lent_for_call(run)};
+                                        .lends_work = run_is_work_lent_for_call(run),
+                                        .lends_lists = run_is_lent_for_call(run)};
 
     return guard_layer_create(services_of(run), &config, next, out_layer);
 }
