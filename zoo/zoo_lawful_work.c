@@ -698,6 +698,31 @@ static void plant_one_group(struct zoo_layer *layer)
     layer->ops.query_dependent_engine_group = query_one_group;
 }
 
+/* It needs its syncs, whether the kernel does or not. */
+static NTSTATUS keep_syncs2(struct miniport *self, HANDLE object,
+                            const DXGKARG_CONTROLINTERRUPT2 *arg)
+{
+    DXGKARG_CONTROLINTERRUPT2 as = *arg;
+
+    as.CrtcVsyncState = DXGK_VSYNC_ENABLE;
+    return miniport_forward_control_interrupt2(self, object, &as);
+}
+
+static NTSTATUS keep_syncs3(struct miniport *self, HANDLE object,
+                            const DXGKARG_CONTROLINTERRUPT3 *arg)
+{
+    DXGKARG_CONTROLINTERRUPT3 as = *arg;
+
+    as.CrtcVsyncState = DXGK_VSYNC_ENABLE;
+    return miniport_forward_control_interrupt3(self, object, &as);
+}
+
+static void plant_keep_syncs(struct zoo_layer *layer)
+{
+    layer->ops.control_interrupt2 = keep_syncs2;
+    layer->ops.control_interrupt3 = keep_syncs3;
+}
+
 /* Every byte that there is room for, or none. */
 static NTSTATUS fill_report(struct miniport *self, HANDLE object, const DXGKARG_COLLECTDBGINFO *arg)
 {
@@ -754,6 +779,9 @@ const struct zoo_defect zoo_lawful_work[] = {
     {.id = "L38-full-reports", .models = ZOO_ALL, .rules = "",
      .sentence = "has as much for a debug report as there is room for, or nothing",
      .lawful = "nc-d3dkmddi-dxgkddi_collectdbginfo", .plant = plant_fill_report},
+    {.id = "L39-syncs-stay", .models = ZOO_ALL, .rules = "",
+     .sentence = "goes on to report vertical syncs when they are switched off, which it needs itself",
+     .lawful = "nc-d3dkmddi-dxgkddi_controlinterrupt", .plant = plant_keep_syncs},
     {0},
 };
 /* clang-format on */

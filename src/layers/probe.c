@@ -1,5 +1,6 @@
 /*
- * Probe: operations that no driver can know, between those that it does.
+ * Probe: operations that no driver can know, between those that it does, and types of interrupts
+ * that no driver may switch by DxgkDdiControlInterrupt.
  */
 #include "layers/probe.h"
 
@@ -55,6 +56,15 @@ static NTSTATUS probe_build_paging_buffer(struct miniport *self, HANDLE object,
     return status;
 }
 
+static NTSTATUS probe_control_interrupt(struct miniport *self, HANDLE object,
+                                        const struct miniport_interrupt *arg)
+{
+    const struct miniport_interrupt other = {DXGK_INTERRUPT_DMA_COMPLETED, arg->EnableInterrupt};
+
+    miniport_control_interrupt(self->next, object, &other);
+    return miniport_forward_control_interrupt(self, object, arg);
+}
+
 NTSTATUS probe_layer_create(const struct base_services *services, uint64_t seed,
                             struct miniport *next, struct miniport **out_layer)
 {
@@ -67,5 +77,6 @@ NTSTATUS probe_layer_create(const struct base_services *services, uint64_t seed,
     rng_init(&parent, seed);
     rng_fork(&parent, PROBE_RNG_STREAM, &probe->rng);
     probe->layer.ops.build_paging_buffer = probe_build_paging_buffer;
+    probe->layer.ops.control_interrupt = probe_control_interrupt;
     return STATUS_SUCCESS;
 }

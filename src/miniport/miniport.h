@@ -73,7 +73,19 @@ VIDMM_API_BEGIN
     X(render_km, RenderKm, DXGKARG_RENDER *)                                                       \
     X(render_gdi, RenderGdi, DXGKARG_RENDERGDI *)                                                  \
     X(escape, Escape, const DXGKARG_ESCAPE *)                                                      \
-    X(collect_dbg_info, CollectDbgInfo, const DXGKARG_COLLECTDBGINFO *)
+    X(collect_dbg_info, CollectDbgInfo, const DXGKARG_COLLECTDBGINFO *)                            \
+    X(control_interrupt3, ControlInterrupt3, const DXGKARG_CONTROLINTERRUPT3 *)
+
+/* The arguments of DxgkDdiControlInterrupt. */
+struct miniport_interrupt {
+    DXGK_INTERRUPT_TYPE InterruptType;
+    BOOLEAN EnableInterrupt;
+};
+
+/* DDIs whose arguments come by value: one structure holds them here. */
+#define MINIPORT_VALUE_LIST(X)                                                                     \
+    X(control_interrupt, ControlInterrupt, const struct miniport_interrupt *)                      \
+    X(control_interrupt2, ControlInterrupt2, const DXGKARG_CONTROLINTERRUPT2 *)
 
 /* Elements of DXGKARG_PRESENT.pAllocationList: nothing, the source, the destination. */
 #define MINIPORT_PRESENT_ALLOCATIONS 3u
@@ -83,7 +95,8 @@ VIDMM_API_BEGIN
     X(destroy_native_fence, DestroyNativeFence, DXGKARG_DESTROYNATIVEFENCE *)                      \
     X(update_monitored_values, UpdateMonitoredValues, const DXGKARG_UPDATEMONITOREDVALUES *)
 
-#define MINIPORT_DDI_LIST(X) MINIPORT_HANDLE_LIST(X) MINIPORT_ARGUMENT_LIST(X)
+#define MINIPORT_DDI_LIST(X)                                                                       \
+    MINIPORT_HANDLE_LIST(X) MINIPORT_ARGUMENT_LIST(X) MINIPORT_VALUE_LIST(X)
 
 /* DDIs without an argument structure. DestroyProcess takes the process, not the adapter. */
 #define MINIPORT_PLAIN_LIST(X)                                                                     \

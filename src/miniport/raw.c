@@ -620,6 +620,11 @@ MINIPORT_HANDLE_LIST(X)
 #define X(function, ddi, argument) CALL_WITH((arg), function, ddi, argument)
 MINIPORT_ARGUMENT_LIST(X)
 #undef X
+#define VALUES_ControlInterrupt    object, arg->InterruptType, arg->EnableInterrupt
+#define VALUES_ControlInterrupt2   object, *arg
+#define X(function, ddi, argument) CALL_WITH((VALUES_##ddi), function, ddi, argument)
+MINIPORT_VALUE_LIST(X)
+#undef X
 
 /* The slots of the plain DDIs take one handle, but DestroyProcess takes the adapter's before it. */
 #define ARGUMENTS_DestroyProcess     raw->device_context, object

@@ -31,6 +31,21 @@ static void every_ddi_reaches_its_slot(void **state)
     assert_ptr_equal(driver.argument, &argument);
     MINIPORT_ARGUMENT_LIST(X)
 #undef X
+    {
+        const struct miniport_interrupt first = {DXGK_INTERRUPT_CRTC_VSYNC, TRUE};
+        const DXGKARG_CONTROLINTERRUPT2 second = {.InterruptType = DXGK_INTERRUPT_CRTC_VSYNC,
+                                                  {.CrtcVsyncState = DXGK_VSYNC_DISABLE_NO_PHASE}};
+
+        assert_int_equal(miniport_control_interrupt(raw, NULL, &first), STATUS_PENDING);
+        assert_string_equal(driver.last, "ControlInterrupt");
+        assert_ptr_equal(driver.object, &driver.adapter);
+        assert_int_equal(driver.interrupt.InterruptType, DXGK_INTERRUPT_CRTC_VSYNC);
+        assert_int_equal(driver.interrupt.InterruptState, TRUE);
+        assert_int_equal(miniport_control_interrupt2(raw, &object, &second), STATUS_PENDING);
+        assert_string_equal(driver.last, "ControlInterrupt2");
+        assert_ptr_equal(driver.object, &object);
+        assert_int_equal(driver.interrupt.CrtcVsyncState, DXGK_VSYNC_DISABLE_NO_PHASE);
+    }
 #define X(function, ddi)                                                                           \
     assert_true(miniport_has(raw, MINIPORT_DDI_##ddi));                                            \
     assert_int_equal(miniport_##function(raw, &object), STATUS_PENDING);                           \

@@ -37,6 +37,21 @@ MINIPORT_HANDLE_LIST(X)
 MINIPORT_ARGUMENT_LIST(X)
 #undef X
 
+static NTSTATUS NTAPI fake_ControlInterrupt(const HANDLE object, const DXGK_INTERRUPT_TYPE type,
+                                            BOOLEAN is_on)
+{
+    driver.interrupt =
+        (DXGKARG_CONTROLINTERRUPT2){.InterruptType = type, {.InterruptState = is_on}};
+    return note("ControlInterrupt", object, &driver.interrupt);
+}
+
+static NTSTATUS NTAPI fake_ControlInterrupt2(const HANDLE object,
+                                             const DXGKARG_CONTROLINTERRUPT2 control)
+{
+    driver.interrupt = control;
+    return note("ControlInterrupt2", object, &driver.interrupt);
+}
+
 static NTSTATUS NTAPI fake_DestroyProcess(const HANDLE adapter, const HANDLE process)
 {
     return note("DestroyProcess", process, adapter);

@@ -33,9 +33,10 @@ struct test_driver {
     NTSTATUS remove_status;
     PDEVICE_OBJECT device_object;
     DXGKRNL_INTERFACE kernel;
-    void (*when_called)(void); /* from the fake BuildPagingBuffer ... */
-    bool is_for_all;           /* ... and all others with an argument */
-    DXGK_WDDMVERSION wddm;     /* 0: QueryAdapterInfo is like the others */
+    void (*when_called)(void);           /* from the fake BuildPagingBuffer ... */
+    bool is_for_all;                     /* ... and all others with an argument */
+    DXGKARG_CONTROLINTERRUPT2 interrupt; /* of either ControlInterrupt */
+    DXGK_WDDMVERSION wddm;               /* 0: QueryAdapterInfo is like the others */
 };
 
 extern struct test_driver driver;

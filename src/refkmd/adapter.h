@@ -75,9 +75,10 @@ struct refkmd_adapter {
     PHYSICAL_ADDRESS window_pa; /* BAR 1, as the bus sees it */
 
     /* Read from its registers when the device starts (adapter.c). */
-    ULONG straps;    /* SGPU_STRAP_* */
-    ULONG traits;    /* SGPU_TRAIT_* */
-    PMDL population; /* of local memory, with SGPU_TRAIT_FROM_SYSTEM */
+    BOOLEAN wants_syncs; /* the kernel has asked for CRTC_VSYNC; none when the device starts */
+    ULONG straps;        /* SGPU_STRAP_* */
+    ULONG traits;        /* SGPU_TRAIT_* */
+    PMDL population;     /* of local memory, with SGPU_TRAIT_FROM_SYSTEM */
     UINT node_count;
     UINT64 local_bytes;
     UINT64 aperture_bytes;

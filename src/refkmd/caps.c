@@ -34,6 +34,9 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
     caps.SchedulingCaps.MultiEngineAware = refkmd_has_contexts(adapter);
     caps.SchedulingCaps.PreemptionAware = 1;
     caps.FlipCaps.FlipOnVSyncMmIo = refkmd_has_display(adapter);
+    caps.MiscCaps.IndependentVidPnVSyncControl =
+        refkmd_has_display(adapter) &&
+        refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM2_7);
     /* The page wants an aperture that snoops the caches for it. */
     if (refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WIN7) &&
         (adapter->straps & SGPU_STRAP_COHERENT_APERTURE)) {

@@ -62,6 +62,9 @@ static void fill_common(DRIVER_INITIALIZATION_DATA *table)
     table->DxgkDdiResetEngine = RefKmdResetEngine;
     table->DxgkDdiCollectDbgInfo = RefKmdCollectDbgInfo;
     table->DxgkDdiEscape = RefKmdEscape;
+    table->DxgkDdiControlInterrupt = RefKmdControlInterrupt;
+    table->DxgkDdiControlInterrupt2 = RefKmdControlInterrupt2;
+    table->DxgkDdiControlInterrupt3 = RefKmdControlInterrupt3;
 }
 
 /* Commands hold physical addresses: the driver translates them and patches them in. */

@@ -529,6 +529,34 @@ static void put_plain_argument(struct trace_line *line, const struct trace_event
         trace_put_number(line, "BufferSize", arg->BufferSize);
         break;
     }
+    case MINIPORT_DDI_ControlInterrupt: {
+        const struct miniport_interrupt *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_number(line, "InterruptType", (uint64_t)arg->InterruptType);
+        trace_put_number(line, "EnableInterrupt", arg->EnableInterrupt);
+        break;
+    }
+    case MINIPORT_DDI_ControlInterrupt2: {
+        const DXGKARG_CONTROLINTERRUPT2 *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_number(line, "InterruptType", (uint64_t)arg->InterruptType);
+        trace_put_number(line, "CrtcVsyncState", (uint64_t)arg->CrtcVsyncState);
+        break;
+    }
+    case MINIPORT_DDI_ControlInterrupt3: {
+        const DXGKARG_CONTROLINTERRUPT3 *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_number(line, "InterruptType", (uint64_t)arg->InterruptType);
+        trace_put_number(line, "CrtcVsyncState", (uint64_t)arg->CrtcVsyncState);
+        trace_put_hex(line, "VidPnSourceId", arg->VidPnSourceId);
+        break;
+    }
     case MINIPORT_DDI_DestroyNativeFence: {
         const DXGKARG_DESTROYNATIVEFENCE *arg = argument;
 

@@ -317,7 +317,7 @@ typedef enum _DXGK_CRTC_VSYNC_STATE {
 typedef struct _DXGKARG_CONTROLINTERRUPT2 {
     DXGK_INTERRUPT_TYPE InterruptType;
     union {
-        BOOLEAN EnableInterrupt;
+        DXGK_INTERRUPT_STATE InterruptState;
         DXGK_CRTC_VSYNC_STATE CrtcVsyncState;
     };
 } DXGKARG_CONTROLINTERRUPT2;

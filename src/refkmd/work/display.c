@@ -9,6 +9,7 @@
 #include "refkmd/memory/segments.h"
 #include "refkmd/registers.h"
 #include "refkmd/traits.h"
+#include "refkmd/work/interrupt.h"
 
 #include <ntstatus.h>
 
@@ -40,4 +41,57 @@ NTSTATUS NTAPI RefKmdSetVidPnSourceVisibility(
     refkmd_write(adapter, SGPU_REG_SCAN_CONTROL,
                  pSetVidPnSourceVisibility->Visible ? SGPU_SCAN_SHOW : SGPU_SCAN_HIDE);
     return STATUS_SUCCESS;
+}
+
+/* ---- Vertical syncs -------------------------------------------------------------------------- */
+
+struct sync_call {
+    struct refkmd_adapter *adapter;
+    BOOLEAN is_on;
+};
+
+/* A sync that came while nobody wanted to know is not told later. */
+static BOOLEAN NTAPI control_at_device_irql(PVOID context)
+{
+    const struct sync_call *call = context;
+
+    if (call->is_on && !call->adapter->wants_syncs)
+        refkmd_write(call->adapter, SGPU_REG_IRQ_STATUS, SGPU_IRQ_SYNC);
+    call->adapter->wants_syncs = call->is_on;
+    refkmd_write(call->adapter, SGPU_REG_IRQ_ENABLE, refkmd_interrupt_mask(call->adapter));
+    return TRUE;
+}
+
+/* The hardware goes on with its syncs, told or not: it stays in phase (FENCE-024). */
+static NTSTATUS control(struct refkmd_adapter *adapter, DXGK_INTERRUPT_TYPE type, BOOLEAN is_on)
+{
+    struct sync_call call = {adapter, is_on};
+
+    if (type != DXGK_INTERRUPT_CRTC_VSYNC || !refkmd_has_display(adapter))
+        return STATUS_NOT_IMPLEMENTED;
+    refkmd_synchronize(adapter, control_at_device_irql, &call);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS NTAPI RefKmdControlInterrupt(IN_CONST_HANDLE hAdapter,
+                                      IN_CONST_DXGK_INTERRUPT_TYPE InterruptType,
+                                      IN_BOOLEAN EnableInterrupt)
+{
+    return control(hAdapter, InterruptType, EnableInterrupt);
+}
+
+/* From WDDM 1.3 on. */
+NTSTATUS NTAPI RefKmdControlInterrupt2(IN_CONST_HANDLE hAdapter,
+                                       IN_CONST_DXGKARG_CONTROLINTERRUPT2 InterruptControl)
+{
+    return control(hAdapter, InterruptControl.InterruptType,
+                   InterruptControl.CrtcVsyncState == DXGK_VSYNC_ENABLE);
+}
+
+/* From WDDM 2.7 on. There is one source: all of them are that one. */
+NTSTATUS NTAPI RefKmdControlInterrupt3(IN_CONST_HANDLE hAdapter,
+                                       IN_CONST_PDXGKARG_CONTROLINTERRUPT3 pInterruptControl)
+{
+    return control(hAdapter, pInterruptControl->InterruptType,
+                   pInterruptControl->CrtcVsyncState == DXGK_VSYNC_ENABLE);
 }

@@ -22,7 +22,7 @@ ULONG refkmd_interrupt_mask(const struct refkmd_adapter *adapter)
     for (i = 0; i < adapter->node_count; i++)
         mask |=
             SGPU_IRQ_COMPLETED(i) | SGPU_IRQ_FAULTED(i) | SGPU_IRQ_FENCE(i) | SGPU_IRQ_PREEMPTED(i);
-    if (refkmd_has_display(adapter))
+    if (adapter->wants_syncs)
         mask |= SGPU_IRQ_SYNC;
     return mask;
 }
@@ -225,7 +225,7 @@ BOOLEAN NTAPI RefKmdInterruptRoutine(IN_CONST_PVOID MiniportDeviceContext, IN_UL
         if (pending & SGPU_IRQ_FAULTED(i))
             report_fault(adapter, i);
     }
-    if (pending & SGPU_IRQ_SYNC) /* behind those of engines (FENCE-005) */
+    if (adapter->wants_syncs && pending & SGPU_IRQ_SYNC) /* behind those of engines (FENCE-005) */
         report_sync(adapter);
     adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
     return TRUE;

@@ -51,6 +51,7 @@ static const struct pump_step pump_steps[] = {
     {residency_run, 1u << POWER_ON},
     {ahead_run, 1u << POWER_ON},
     {native_fences_run, 1u << POWER_ON},
+    {scan_out_run, 1u << POWER_ON},
     {power_run, ~0u},
     {NULL, 0},
 };

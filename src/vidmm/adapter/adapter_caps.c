@@ -128,8 +128,14 @@ static NTSTATUS query_driver(struct caps_query *query)
         driver.FlipCaps.FlipOnVSyncMmIo &&
         miniport_has(query->miniport, MINIPORT_DDI_SetVidPnSourceAddress) &&
         miniport_has(query->miniport, MINIPORT_DDI_SetVidPnSourceVisibility);
+    query->caps->controls_sources = caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_7) &&
+                                    driver.MiscCaps.IndependentVidPnVSyncControl;
     if (!NT_SUCCESS(status))
         return status;
+    if (query->caps->controls_sources &&
+        !miniport_has(query->miniport, MINIPORT_DDI_ControlInterrupt3))
+        return caps_fail(query, "FENCE-025", "DRIVERCAPS.MiscCaps.IndependentVidPnVSyncControl", 1,
+                         "0 of a driver without DxgkDdiControlInterrupt3");
     if (!query->caps->has_contexts &&
         (query->caps->is_virtual || driver.SchedulingCaps.MultiEngineAware))
         return caps_fail(query, "CTX-016", "DRIVERCAPS.SchedulingCaps.MultiEngineAware",

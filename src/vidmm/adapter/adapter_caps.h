@@ -76,6 +76,7 @@ struct vidmm_caps {
     bool has_native_fences;         /* NativeGpuFence, and the DDIs for it */
     bool renders_for_kernel;        /* SupportKernelModeCommandBuffer, and the DDI for it */
     bool flips_by_registers;        /* FlipOnVSyncMmIo, and the DDIs for it */
+    bool controls_sources; /* IndependentVidPnVSyncControl: syncs of each source by themselves */
 
     uint32_t segment_count;
     struct vidmm_segment_caps segments[VIDMM_MAX_SEGMENTS]; /* [i] has id i + 1 */

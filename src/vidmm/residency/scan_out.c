@@ -5,7 +5,7 @@
  * visible. Each one behind it is a flip by registers: DxgkDdiPresent without a DMA buffer says so,
  * then DxgkDdiSetVidPnSourceAddress is called at device IRQL.
  *
- * Source     contract.md RES-018, PATCH-024, FENCE-021, FENCE-022.
+ * Source     contract.md RES-018, PATCH-024, FENCE-021..FENCE-023.
  */
 #include "vidmm/residency/scan_out.h"
 
@@ -100,6 +100,31 @@ static NTSTATUS make_visible(struct vidmm *vidmm, bool is_visible)
     return status;
 }
 
+/*
+ * The newest of the three functions that the driver has is called, always the same one (FENCE-023).
+ * A driver that cannot switch syncs reports them always.
+ */
+static void control_syncs(struct vidmm *vidmm, DXGK_CRTC_VSYNC_STATE state)
+{
+    const struct miniport_interrupt first = {DXGK_INTERRUPT_CRTC_VSYNC, state == DXGK_VSYNC_ENABLE};
+    const DXGKARG_CONTROLINTERRUPT2 second = {.InterruptType = DXGK_INTERRUPT_CRTC_VSYNC,
+                                              {.CrtcVsyncState = state}};
+    const DXGKARG_CONTROLINTERRUPT3 third = {
+        .InterruptType = DXGK_INTERRUPT_CRTC_VSYNC,
+        {.CrtcVsyncState = state},
+        .VidPnSourceId = vidmm->caps.controls_sources && state != DXGK_VSYNC_DISABLE_NO_PHASE
+                             ? 0
+                             : D3DDDI_ID_ALL};
+
+    vidmm->scan_out.has_syncs = state == DXGK_VSYNC_ENABLE;
+    if (miniport_has(vidmm->miniport, MINIPORT_DDI_ControlInterrupt3))
+        miniport_control_interrupt3(vidmm->miniport, NULL, &third);
+    else if (miniport_has(vidmm->miniport, MINIPORT_DDI_ControlInterrupt2))
+        miniport_control_interrupt2(vidmm->miniport, NULL, &second);
+    else if (miniport_has(vidmm->miniport, MINIPORT_DDI_ControlInterrupt))
+        miniport_control_interrupt(vidmm->miniport, NULL, &first);
+}
+
 /* The driver is given the address. On failure nothing has changed. */
 static NTSTATUS point(struct vidmm_allocation *allocation)
 {
@@ -125,6 +150,8 @@ static NTSTATUS point(struct vidmm_allocation *allocation)
     } else {
         args.Flags.ModeChange = 1;
     }
+    if (!scan->has_syncs)
+        control_syncs(vidmm, DXGK_VSYNC_ENABLE);
     scan->has_synced = false;
     status = miniport_set_vid_pn_source_address(vidmm->miniport, NULL, &args);
     if (status != STATUS_SUCCESS) {
@@ -229,6 +256,16 @@ void scan_out_rescan(struct vidmm *vidmm)
     finish(vidmm, STATUS_SUCCESS);
 }
 
+bool scan_out_run(struct vidmm *vidmm)
+{
+    const struct scan_out *scan = &vidmm->scan_out;
+
+    if (!scan->has_syncs || scan->is_waiting || scan->wanted)
+        return false;
+    control_syncs(vidmm, DXGK_VSYNC_DISABLE_KEEP_PHASE);
+    return true;
+}
+
 /* ---- The end --------------------------------------------------------------------------------- */
 
 void scan_out_forget(struct vidmm *vidmm, NTSTATUS status)
@@ -237,6 +274,7 @@ void scan_out_forget(struct vidmm *vidmm, NTSTATUS status)
     struct vidmm_allocation *shown = scan->shown, *former = scan->former;
 
     scan->shown = scan->former = NULL;
+    scan->has_syncs = false; /* whatever the driver does behind a reset, it is asked again */
     if (shown)
         allocation_unhold(shown);
     if (former)
@@ -249,7 +287,9 @@ void scan_out_hide(struct vidmm *vidmm)
 {
     if (!vidmm->scan_out.shown)
         return;
-    if (!vidmm->is_removed)
+    if (!vidmm->is_removed) {
         make_visible(vidmm, false);
+        control_syncs(vidmm, DXGK_VSYNC_DISABLE_NO_PHASE);
+    }
     scan_out_forget(vidmm, STATUS_CANCELLED);
 }

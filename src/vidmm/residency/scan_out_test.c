@@ -18,6 +18,8 @@ struct display {
     unsigned addresses, shown, hidden;
     NTSTATUS status, visibility_status;
     struct rig_object front, back;
+    unsigned controls;
+    DXGKARG_CONTROLINTERRUPT3 control; /* the last one */
     struct rig_done done;
 };
 
@@ -38,6 +40,16 @@ static NTSTATUS set_visibility(struct miniport *self, HANDLE object,
 
     *(args->Visible ? &display->shown : &display->hidden) += 1;
     return display->visibility_status;
+}
+
+static NTSTATUS control(struct miniport *self, HANDLE object, const DXGKARG_CONTROLINTERRUPT3 *args)
+{
+    struct display *display = rig_of(self)->test;
+
+    assert_int_equal(args->InterruptType, DXGK_INTERRUPT_CRTC_VSYNC);
+    display->controls++;
+    display->control = *args;
+    return STATUS_SUCCESS;
 }
 
 static NTSTATUS flip(struct miniport *self, HANDLE context, DXGKARG_PRESENT *args)
@@ -64,6 +76,7 @@ static void init(struct display *display, unsigned model)
     rig->ops.set_vid_pn_source_address = set_address;
     rig->ops.set_vid_pn_source_visibility = set_visibility;
     rig->ops.present = flip;
+    rig->ops.control_interrupt3 = control;
     *display = (struct display){.rig = rig};
     rig->test = display;
     assert_int_equal(rig_start(rig), STATUS_SUCCESS);
@@ -256,6 +269,32 @@ static void a_call_without_memory_changes_nothing(void **state)
     fini(&display);
 }
 
+/* FENCE-023: on in front of a flip, off in phase behind it, off for good when nothing is shown. */
+static void syncs_are_on_while_somebody_waits_for_one(void **state)
+{
+    for (unsigned sources = 0; sources < 2; sources++) {
+        struct display display;
+
+        init(&display, 0);
+        display.rig->vidmm->caps.controls_sources = sources;
+        show(&display, &display.front);
+        assert_int_equal(display.controls, 1);
+        assert_int_equal(display.control.CrtcVsyncState, DXGK_VSYNC_ENABLE);
+        assert_int_equal(display.control.VidPnSourceId, sources ? 0 : D3DDDI_ID_ALL);
+        sync(&display, address_of(&display));
+        assert_int_equal(display.controls, 2);
+        assert_int_equal(display.control.CrtcVsyncState, DXGK_VSYNC_DISABLE_KEEP_PHASE);
+        show(&display, &display.back);
+        assert_int_equal(display.controls, 3);
+        assert_int_equal(display.control.CrtcVsyncState, DXGK_VSYNC_ENABLE);
+        assert_int_equal(vidmm_hide(display.rig->vidmm), STATUS_SUCCESS);
+        assert_int_equal(display.controls, 4);
+        assert_int_equal(display.control.CrtcVsyncState, DXGK_VSYNC_DISABLE_NO_PHASE);
+        assert_int_equal(display.control.VidPnSourceId, D3DDDI_ID_ALL);
+        fini(&display);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +305,7 @@ int main(void)
         cmocka_unit_test(what_is_hidden_before_it_is_there_is_not_shown),
         cmocka_unit_test(a_driver_that_does_not_hide_is_told),
         cmocka_unit_test(a_call_without_memory_changes_nothing),
+        cmocka_unit_test(syncs_are_on_while_somebody_waits_for_one),
     };
 
     return cmocka_run_group_tests_name("vidmm/scan_out", tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * Watcher: the surface that a display shows (RES-018, PATCH-024, FENCE-021, FENCE-022), and how the
- * driver describes one that the kernel makes (ALLOC-025).
+ * Watcher: the surface that a display shows (RES-018, PATCH-024, FENCE-021 to FENCE-025), and how
+ * the driver describes one that the kernel makes (ALLOC-025).
  *
  * What is scanned out is the hardware's word; what the driver reports is held to it.
  */
@@ -37,6 +37,33 @@ static void forget(struct scan_watch *watch)
 }
 
 /* ---- The system's side ----------------------------------------------------------------------- */
+
+/* The newest of the three that the driver has. */
+static enum miniport_ddi controlling_ddi(const struct check_ledger *ledger)
+{
+    if (ledger->has_ddi[MINIPORT_DDI_ControlInterrupt3])
+        return MINIPORT_DDI_ControlInterrupt3;
+    return ledger->has_ddi[MINIPORT_DDI_ControlInterrupt2] ? MINIPORT_DDI_ControlInterrupt2
+                                                           : MINIPORT_DDI_ControlInterrupt;
+}
+
+static void before_control(struct check *check, const struct check_call *call)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const enum miniport_ddi right = controlling_ddi(ledger);
+
+    CHECK_RULE(check, RULE_FENCE_023, call->ddi == right, NULL, "",
+               "is called, and the driver has %s", miniport_ddi_name(right));
+    CHECK_RULE(check, RULE_FENCE_023, check_irql(check) == PASSIVE_LEVEL, NULL, "",
+               "is called at IRQL %u (expected PASSIVE_LEVEL)", check_irql(check));
+    if (call->ddi == MINIPORT_DDI_ControlInterrupt3)
+        CHECK_RULE(check, RULE_FENCE_023,
+                   call->arg.control_interrupt3->VidPnSourceId == D3DDDI_ID_ALL ||
+                       ledger->caps.driver.MiscCaps.IndependentVidPnVSyncControl,
+                   NULL, "VidPnSourceId",
+                   "is {%u}, and IndependentVidPnVSyncControl is 0{=~D3DDDI_ID_ALL~}",
+                   call->arg.control_interrupt3->VidPnSourceId);
+}
 
 static void before_address(struct check *check, const DXGKARG_SETVIDPNSOURCEADDRESS *arg)
 {
@@ -97,6 +124,11 @@ static void before(struct check *check, void *state, const struct check_call *ca
     const struct scan_watch *watch = state;
 
     switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_ControlInterrupt:
+    case MINIPORT_DDI_ControlInterrupt2:
+    case MINIPORT_DDI_ControlInterrupt3:
+        before_control(check, call);
+        break;
     case MINIPORT_DDI_SetVidPnSourceAddress:
         before_address(check, call->arg.set_vid_pn_source_address);
         break;
@@ -137,6 +169,31 @@ static void after_description(struct check *check, struct scan_watch *watch,
     watch->told_bytes = arg->AllocationPrivateDriverDataSize;
 }
 
+static void after_control(struct check *check, const struct check_call *call)
+{
+    const bool knows = call->ddi != MINIPORT_DDI_ControlInterrupt ||
+                       call->arg.control_interrupt->InterruptType == DXGK_INTERRUPT_CRTC_VSYNC;
+
+    CHECK_RULE(check, RULE_FENCE_024,
+               call->status == STATUS_NOT_IMPLEMENTED || (knows && call->status == STATUS_SUCCESS),
+               NULL, "status", "{0x%08x} (expected %s{=STATUS_NOT_IMPLEMENTED})",
+               (unsigned)call->status, knows ? "STATUS_SUCCESS or " : "");
+}
+
+static void after_caps(struct check *check, const struct check_call *call)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+
+    if (call->arg.query_adapter_info->Type != DXGKQAITYPE_DRIVERCAPS || !NT_SUCCESS(call->status) ||
+        !check_is_version(ledger, DXGKDDI_INTERFACE_VERSION_WDDM2_7))
+        return;
+    CHECK_RULE(check, RULE_FENCE_025,
+               !ledger->caps.driver.MiscCaps.IndependentVidPnVSyncControl ||
+                   ledger->has_ddi[MINIPORT_DDI_ControlInterrupt3],
+               NULL, "pOutputData, MiscCaps.IndependentVidPnVSyncControl",
+               "is {1}, and the driver has no DxgkDdiControlInterrupt3{=~0~}");
+}
+
 static void after_address(struct scan_watch *watch, const DXGKARG_SETVIDPNSOURCEADDRESS *arg)
 {
     watch->former = watch->shown;
@@ -149,6 +206,14 @@ static void after(struct check *check, void *state, const struct check_call *cal
     struct scan_watch *watch = state;
 
     switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_ControlInterrupt:
+    case MINIPORT_DDI_ControlInterrupt2:
+    case MINIPORT_DDI_ControlInterrupt3:
+        after_control(check, call);
+        break;
+    case MINIPORT_DDI_QueryAdapterInfo:
+        after_caps(check, call);
+        break;
     case MINIPORT_DDI_GetStandardAllocationDriverData:
         if (NT_SUCCESS(call->status))
             after_description(check, watch, call);
@@ -235,12 +300,14 @@ const struct check_watcher check_scan_out_watcher = {
     .state_bytes = sizeof(struct scan_watch),
     .before = before,
     .before_calls = CHECK_CALLS(MINIPORT_DDI_SetVidPnSourceAddress, MINIPORT_DDI_BuildPagingBuffer,
-                                MINIPORT_DDI_DestroyAllocation),
+                                MINIPORT_DDI_DestroyAllocation, MINIPORT_DDI_ControlInterrupt,
+                                MINIPORT_DDI_ControlInterrupt2, MINIPORT_DDI_ControlInterrupt3),
     .after = after,
-    .after_calls =
-        CHECK_CALLS(MINIPORT_DDI_GetStandardAllocationDriverData,
-                    MINIPORT_DDI_SetVidPnSourceAddress, MINIPORT_DDI_SetVidPnSourceVisibility,
-                    MINIPORT_DDI_ResetFromTimeout, MINIPORT_DDI_SetPowerState),
+    .after_calls = CHECK_CALLS(
+        MINIPORT_DDI_GetStandardAllocationDriverData, MINIPORT_DDI_SetVidPnSourceAddress,
+        MINIPORT_DDI_SetVidPnSourceVisibility, MINIPORT_DDI_ResetFromTimeout,
+        MINIPORT_DDI_SetPowerState, MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_ControlInterrupt,
+        MINIPORT_DDI_ControlInterrupt2, MINIPORT_DDI_ControlInterrupt3),
     .callback = callback,
     .gpu = gpu,
     .stands_still = stands_still,

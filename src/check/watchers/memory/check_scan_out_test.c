@@ -196,6 +196,118 @@ RULE_KEPT_IN(FENCE_022, RIG_PHYSICAL)
     assert_int_equal(check_stands_still(rig->check), 0);
 }
 
+/* ---- Syncs that are switched ---- */
+
+/* By the function that the rig's driver is to be asked by, or another one. */
+static void switch_syncs(struct rig *rig, enum miniport_ddi ddi, DXGK_INTERRUPT_TYPE type,
+                         UINT source)
+{
+    const struct miniport_interrupt first = {type, TRUE};
+    const DXGKARG_CONTROLINTERRUPT2 second = {.InterruptType = type};
+    const DXGKARG_CONTROLINTERRUPT3 third = {.InterruptType = type, .VidPnSourceId = source};
+
+    if (ddi == MINIPORT_DDI_ControlInterrupt3)
+        miniport_control_interrupt3(rig->top, NULL, &third);
+    else if (ddi == MINIPORT_DDI_ControlInterrupt2)
+        miniport_control_interrupt2(rig->top, NULL, &second);
+    else
+        miniport_control_interrupt(rig->top, NULL, &first);
+}
+
+RULE_BROKEN(FENCE_023)
+{
+    switch_syncs(rig, MINIPORT_DDI_ControlInterrupt2, DXGK_INTERRUPT_CRTC_VSYNC, 0);
+    assert_string_equal(rig->last.text, "is called, and the driver has DxgkDdiControlInterrupt3");
+}
+
+RULE_KEPT(FENCE_023)
+{
+    switch_syncs(rig, MINIPORT_DDI_ControlInterrupt3, DXGK_INTERRUPT_CRTC_VSYNC, D3DDDI_ID_ALL);
+}
+
+static void one_source_is_named_where_the_driver_tells_them_apart(void **state)
+{
+    for (unsigned can = 0; can < 2; can++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_prepare(rig, RIG_GPUMMU);
+        rig->version = DXGKDDI_INTERFACE_VERSION_WDDM2_7;
+        rig->caps.MiscCaps.IndependentVidPnVSyncControl = can;
+        rig_init_prepared(rig);
+        switch_syncs(rig, MINIPORT_DDI_ControlInterrupt3, DXGK_INTERRUPT_CRTC_VSYNC, 0);
+        rig_expect_only(rig, can ? RULE_NONE : RULE_FENCE_023);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+static NTSTATUS control_status;
+
+static NTSTATUS answer_control(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    return ddi == MINIPORT_DDI_ControlInterrupt3 || ddi == MINIPORT_DDI_ControlInterrupt
+               ? control_status
+               : rig_answer(rig, ddi, object, arg);
+}
+
+static void switch_with(struct rig *rig, NTSTATUS status, DXGK_INTERRUPT_TYPE type)
+{
+    rig->answer = answer_control;
+    control_status = status;
+    switch_syncs(rig, MINIPORT_DDI_ControlInterrupt3, type, D3DDDI_ID_ALL);
+}
+
+RULE_BROKEN(FENCE_024)
+{
+    switch_with(rig, STATUS_NOT_SUPPORTED, DXGK_INTERRUPT_CRTC_VSYNC);
+}
+
+RULE_KEPT(FENCE_024)
+{
+    switch_with(rig, STATUS_NOT_IMPLEMENTED, DXGK_INTERRUPT_CRTC_VSYNC);
+    switch_with(rig, STATUS_SUCCESS, DXGK_INTERRUPT_CRTC_VSYNC);
+    switch_with(rig, STATUS_SUCCESS, DXGK_INTERRUPT_DMA_COMPLETED);
+}
+
+/* FENCE-024: the first of the three functions, of drivers that have no other. */
+static void the_first_function_is_for_syncs_alone(void **state)
+{
+    for (unsigned knows = 0; knows < 2; knows++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        rig->answer = answer_control;
+        control_status = STATUS_SUCCESS;
+        switch_syncs(rig, MINIPORT_DDI_ControlInterrupt,
+                     knows ? DXGK_INTERRUPT_CRTC_VSYNC : DXGK_INTERRUPT_DMA_COMPLETED, 0);
+        assert_int_equal(rig->counts.broken[RULE_FENCE_024], !knows);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+static void start_with(struct rig *rig, enum miniport_ddi lacking)
+{
+    rig_fini(rig);
+    rig_prepare(rig, RIG_GPUMMU);
+    rig->version = DXGKDDI_INTERFACE_VERSION_WDDM2_7;
+    rig->caps.MiscCaps.IndependentVidPnVSyncControl = 1;
+    rig->lacking = lacking;
+    rig_init_prepared(rig);
+}
+
+RULE_BROKEN(FENCE_025)
+{
+    start_with(rig, MINIPORT_DDI_ControlInterrupt3);
+}
+
+RULE_KEPT(FENCE_025)
+{
+    start_with(rig, 0);
+}
+
 /* ---- How it is described ---- */
 
 static NTSTATUS describe(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
@@ -243,6 +355,8 @@ int main(void)
         cmocka_unit_test(the_surface_before_stays_until_another_one_is_reported),
         cmocka_unit_test(rule_RES_018_is_found_when_a_shown_surface_is_destroyed),
         cmocka_unit_test(rule_PATCH_024_is_found_for_a_change_of_mode_with_contexts),
+        cmocka_unit_test(one_source_is_named_where_the_driver_tells_them_apart),
+        cmocka_unit_test(the_first_function_is_for_syncs_alone),
         cmocka_unit_test(rule_FENCE_021_is_found_when_nothing_scans_out_what_was_given),
     };
 
