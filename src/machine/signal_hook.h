@@ -33,6 +33,9 @@ bool signal_hook_set(struct signal_hook *hook, int signal, signal_handler *handl
 /* A hook behind which another handler was installed stays, and its handler goes on to be called. */
 void signal_hook_release(struct signal_hook *hook);
 
+/* The first signal whose handler is none that a hook has set or put back; 0: there is none. */
+int signal_hook_find_lost(void);
+
 /* In the hook's handler: this signal is somebody else's. */
 void signal_hook_pass_on(const struct signal_hook *hook, siginfo_t *info, void *context);
 

@@ -76,6 +76,22 @@ static void a_hook_below_another_stays(void **state)
     assert_ptr_equal(handler_now(), (void *)SIG_DFL);
 }
 
+static void a_handler_that_somebody_else_has_set_is_told(void **state)
+{
+    struct sigaction theirs = {.sa_handler = SIG_IGN}, ours;
+
+    begin();
+    assert_int_equal(signal_hook_find_lost(), 0);
+    sigaction(SIGUSR1, &theirs, &ours);
+    assert_int_equal(signal_hook_find_lost(), SIGUSR1);
+    sigaction(SIGUSR1, &ours, NULL);
+    assert_int_equal(signal_hook_find_lost(), 0);
+    signal_hook_release(&second);
+    assert_int_equal(signal_hook_find_lost(), 0);
+    signal_hook_release(&first);
+    assert_int_equal(signal_hook_find_lost(), 0);
+}
+
 static void what_was_ignored_is_ignored_again(void **state)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -97,6 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_last_one_does_not_take_goes_to_the_one_before_it),
         cmocka_unit_test(a_hook_below_another_stays),
+        cmocka_unit_test(a_handler_that_somebody_else_has_set_is_told),
         cmocka_unit_test(what_was_ignored_is_ignored_again),
     };
 

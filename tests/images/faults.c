@@ -197,6 +197,41 @@ static void __attribute__((noinline)) touch_at_dispatch(volatile ULONG *paged)
 
 static volatile UCHAR *lent_end; /* of the arguments of the call */
 
+__attribute__((used)) static ULONG64 former_action[4];
+
+/*
+ * The driver's own handler of a signal, in the system's convention: behind its own fault it goes
+ * on, and all else is for whoever was there before.
+ */
+__attribute__((naked)) static void on_signal(void)
+{
+    __asm__("cmpq $8, 16(%rsi)\n je 1f\n"
+            "cmpl $14, %edi\n je 2f\n"
+            "jmp *former_action(%rip)\n"
+            "1: addq $6, 168(%rdx)\n"
+            "2: ret");
+}
+
+/* Where the C library's handlers return to. */
+static ULONG64 find_restorer(void)
+{
+    ULONG64 at = find_library() + 0x28000;
+
+    while (*(ULONG64 *)at != 0x0f0000000fc0c748 || *(UCHAR *)(at + 8) != 5)
+        at++;
+    return at;
+}
+
+static inline __attribute__((always_inline)) void take_over_signal(ULONG number)
+{
+    static ULONG64 action[4];
+
+    action[0] = (ULONG64)(ULONG_PTR)on_signal;
+    action[1] = 0x4c000004; /* SA_SIGINFO, SA_RESTORER, SA_NODEFER, SA_ONSTACK */
+    action[2] = find_restorer();
+    ASK(13, number, TEXT(action), TEXT(former_action), 8);
+}
+
 static void __attribute__((noinline)) do_fault(void)
 {
     const ULONG fault = chosen_number(13);
@@ -576,6 +611,80 @@ static void __attribute__((noinline)) do_fault(void)
         ASK(240, TEXT("drydock"), 0102, 0600, 0);
         break;
     }
+    case 76: { /* fill what it says its errors to, which the parent has open as well */
+        static const UCHAR block[1 << 16];
+        ULONG64 got = 0;
+        for (ULONG i = 0; i < 4096; i++) {
+            const LONG64 written = (LONG64)ASK(1, 2, TEXT(block), sizeof block, 0);
+            if (written <= 0)
+                break;
+            got += (ULONG64)written;
+        }
+        KeBugCheckEx(0xdead, got >> 20, 2, 3, 4);
+        break;
+    }
+    case 77: { /* stop itself: it does not end, and is not running */
+        ASK(62, ASK(39, 0, 0, 0, 0), 19, 0, 0);
+        break;
+    }
+    case 78: { /* take over what the bench does where memory is not there, and go on */
+        static ULONG calls;
+        if (!calls++)
+            take_over_signal(11);
+        __asm__ volatile("movl $1, (%0)" : : "a"((ULONG64)zero + 8) : "memory");
+        break;
+    }
+    case 79: { /* have code of its own called by the system, in the middle of the bench */
+        static ULONG calls;
+        if (!calls++)
+            take_over_signal(14);
+        ASK(62, ASK(39, 0, 0, 0, 0), 14, 0, 0);
+        break;
+    }
+    case 90: { /* have no memory of the thread's own: what the bench finds by FS */
+        ASK(158, 0x1002, 0, 0, 0);
+        break;
+    }
+    case 91: { /* take away the code that everything else needs */
+        ASK(11, find_library() + 0x28000, 0x150000, 0, 0);
+        break;
+    }
+    case 92: { /* hang up on the parent, and work on */
+        for (ULONG i = 3; i < MOST_FILES; i++)
+            ASK(3, i, 0, 0, 0);
+        break;
+    }
+    case 93: { /* have the parent told into a file of its own */
+        for (ULONG i = 3; i < MOST_FILES; i++)
+            ASK(3, i, 0, 0, 0);
+        for (ULONG i = 3; i < MOST_FILES; i++)
+            ASK(319, TEXT("x"), 0, 0, 0);
+        break;
+    }
+    case 94: { /* over the journal, whose page it has opened */
+        PUCHAR page = (PUCHAR)find_journal();
+        ASK(10, (ULONG64)(ULONG_PTR)page, 4096, 3, 0);
+        for (ULONG i = 0; i < 24; i++)
+            page[i] ^= 0x41;
+        break;
+    }
+    case 95: { /* last words in the name of the bench, with what a terminal does as it is told */
+        static const char words[] =
+            "assertion failed: \x1b[2J the manager's: a defect of ours\n::error ::forged\n";
+        ASK(1, 2, TEXT(words), sizeof words - 1, 0);
+        ASK(231, 3, 0, 0, 0);
+        break;
+    }
+    case 96: { /* spoil whatever it has open, so that nobody can read it again */
+        for (ULONG i = 3; i < MOST_FILES; i++)
+            ASK(77, i, 0, 0, 0);
+        KfRaiseIrql(DISPATCH_LEVEL);
+        break;
+    }
+    case 98: { /* leave the processor single-stepping */
+        __asm__ volatile("pushfq\n orq $0x100, (%%rsp)\n popfq" : : : "cc", "memory");
+        break;
+    }
     }
     __asm__ volatile("" : : : "memory"); /* what was called last comes back here */
 }
@@ -593,6 +702,7 @@ NAKED(lose_control_word, "pushq $0x27f\n fldcw (%rsp)\n popq %rax")
 NAKED(leave_mmx, "pxor %mm0, %mm0")
 NAKED(lose_mxcsr, "pushq $0x7f80\n ldmxcsr (%rsp)\n popq %rax")
 NAKED(lose_gs, "xorl %eax, %eax\n wrgsbase %rax")
+NAKED(return_to_nowhere, "movabsq $0x4141414141414141, %rax\n movq %rax, (%rsp)")
 NAKED(misaligned, "subq $32, %rsp\n call *__imp_KeGetCurrentIrql(%rip)\n addq $32, %rsp")
 NAKED(backwards, "subq $40, %rsp\n std\n call *__imp_KeGetCurrentIrql(%rip)\n addq $40, %rsp\n cld")
 
@@ -617,6 +727,8 @@ static PVOID naked_function(ULONG fault)
         return (PVOID)(ULONG_PTR)misaligned;
     case 87:
         return (PVOID)(ULONG_PTR)backwards;
+    case 97:
+        return (PVOID)(ULONG_PTR)return_to_nowhere;
     default:
         return NULL;
     }

@@ -3,7 +3,7 @@
 # nobody else is harmed.
 #
 # The reference driver as an image, with a fault in one of its functions (tests/images/faults.c). Faults from
-# 20 on that ask the system, and those from 40 on, are attacks: each is played by `drydock check`, `run`,
+# 20 on that ask the system, those from 40 to 79 and from 90 on, are attacks: each is played by `drydock check`, `run`,
 # `replay` and `zoo`; other faults by `drydock check`. `all` are some thousand plays: each fault in each function.
 #
 # Usage: faults.sh DRYDOCK SOURCE few|all [LINES, an expression: those of the list that match it]
@@ -109,6 +109,19 @@ table=$(cat <<'TABLE'
 72 remove-a-file hostile system call 87 .unlink. at .*do_fault.*, by a jump
 73 read-a-file-newly hostile system call 437 .* at .*do_fault.*, by a jump
 74 queue-that-stays hostile system call 240 .mq_open. at .*do_fault.*, by a jump
+76 fill-the-errors driver bug check 0xdead .0x0,
+77 stop-itself hung no end within
+78 take-over-the-faults hostile the driver has taken over signal 11 .Segmentation fault
+79 take-a-signal hostile system call 13 .rt_sigaction. at .*do_fault.*, by a jump
+90 lose-the-thread crashed ended by signal
+91 unmap-the-library crashed ended by signal
+92 hang-up-and-go-on hung no end within
+93 hang-up-and-listen hung no end within
+94 over-the-opened-journal hostile the record of the run cannot be true
+95 last-words crashed ended with exit status 3
+96 spoil-what-is-open crashed|hostile .
+97 return-to-nowhere crashed bug check 0x(1e|50|d1|7f)
+98 single-steps driver|crashed .
 TABLE
 )
 
@@ -134,10 +147,11 @@ choose() { # FAULT SLOT IMAGE: a copy of the image with this fault in this funct
     LC_ALL=C sed "s/chosen fault:00 slot:00/chosen fault:$(printf '%02d' "$1") slot:$(printf '%02d' $at)/" \
         "$work/faults.sys" >"$3"
 }
+is_attack() { case $1 in [4-7]? | 9?) true ;; *) false ;; esac; }
 # What every verb does: status 1, the finding, and no word of the driver as it wrote it.
 look() {
     # Who does not say of which model it is, is not played, with words that say so.
-    if [ "$status" -eq 2 ] && { [ "$number" -lt 40 ] || [ "$number" -ge 80 ]; } &&
+    if [ "$status" -eq 2 ] && ! is_attack "$number" &&
         [ "$slot" = QueryAdapterInfo ] &&
         grep -q "no level of the gpummu model\|no defect of that name and model" "$here/log"; then
         return
@@ -208,12 +222,12 @@ play_one() { # VERBS NUMBER SLOT KIND TEXT
             --no-out --no-judge --reference never >"$here/out" 2>"$here/log" || fail "it is found without a judge"
     fi
     case $number in # these use up the time of a run
-    2 | 54 | 55 | 56) limit=1 ;;
+    2 | 54 | 55 | 56 | 77) limit=1 ;;
     *) [ "$which" = few ] || cases="$cases $source/cases/preemption.case" ;;
     esac
     case $number in # where it was, for those that nobody could ask
     10 | 8? | 11 | 12 | 15 | 31 | 33 | 38 | 39 | 54 | 55 | 56 | 58 | 59 | 61 | 62 | 65) frame= ;;
-    75) frame= ;;
+    7[567] | 78 | 79 | 9?) frame= ;;
     20 | 32 | 34 | 4? | 5? | 6? | 7?) frame="$image!do_fault[a-z_]*\\+" ;;
     *) frame="$image!do_fault[a-z_]*\\+$place" ;;
     esac
@@ -355,7 +369,7 @@ done
 # The list: what takes its time comes first.
 verbs_of() { # FAULT SLOT: all verbs in one function, and two in each other one
     case $1 in
-    20 | 32 | 3[4569] | [4-7]?)
+    20 | 32 | 3[4569] | [4-7]? | 9?)
         case $2-$(($1 % 3)) in
         BuildPagingBuffer-*) echo check,run,replay,zoo ;;
         *-0) echo check,run ;;
@@ -383,7 +397,7 @@ list() {
         case $number in
         1 | 3 | 9 | 13 | 16 | 17 | 18 | 26 | 28 | 30) echo "entry $number Entry - in DriverEntry .*($text)" ;;
         esac
-    done | awk '$2 ~ /^5[456]$/ || $2 == 2 { print; next } { rest = rest $0 "\n" } END { printf "%s", rest }'
+    done | awk '$2 ~ /^(5[456]|77)$/ || $2 == 2 { print; next } { rest = rest $0 "\n" } END { printf "%s", rest }'
     echo "$table" | grep '^1 ' | while read -r number name kind text; do
         echo "check 1 StartDevice $kind $text"
         echo "check 1 DpcRoutine $kind $text"

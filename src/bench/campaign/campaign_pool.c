@@ -16,7 +16,7 @@
  * Some of the clean items are judged again (judge.h), in a process that the parent makes for each:
  * the worker has nothing to do meanwhile, and could not know before that it would be one of them.
  */
-#define _GNU_SOURCE /* memfd_create() */
+#define _GNU_SOURCE /* SOCK_CLOEXEC */
 #include "bench/campaign/campaign_private.h"
 
 #include "base/bits.h"
@@ -138,8 +138,7 @@ _Noreturn static void work(const struct pool *pool, int socket, int errors,
     dup2(errors, STDERR_FILENO);
     cage_leave_files((const int[]){socket, errors}, 2);
     while (record && transfer_all(socket, &item, sizeof item, false)) {
-        if (ftruncate(errors, 0) == 0)
-            lseek(errors, 0, SEEK_SET);
+        child_errors_clear(errors);
         crash_recorder_begin(recorder);
         page_store_keep_memory(is_reused);
         journal_open(socket, item.key, pool->is_image);
@@ -157,7 +156,7 @@ _Noreturn static void work(const struct pool *pool, int socket, int errors,
 static bool start_worker(struct pool *pool, struct worker *worker)
 {
     int pair[2];
-    int errors = memfd_create("worker", MFD_CLOEXEC);
+    int errors = child_errors_open("worker");
 
     if (errors < 0)
         return false;

@@ -59,10 +59,10 @@ void cage_set_reporter(cage_reporter *report, void *context)
 
 /* An argument that a call on the list has to have. */
 struct condition {
-    enum { NO_CONDITION, IS_OWN_PROCESS, IS_OWN_PROCESS_OR_ZERO, IS_NULL, IS_ONE_OF, IS_NOT } kind;
+    enum { NO_CONDITION, IS_OWN_PROCESS, IS_OWN_PROCESS_OR_ZERO, IS_NULL, IS_ONE_OF } kind;
     unsigned argument;
     unsigned value_count;
-    uint32_t values[MAX_VALUES]; /* of IS_ONE_OF; the first one of IS_NOT */
+    uint32_t values[MAX_VALUES]; /* of IS_ONE_OF */
 };
 
 struct allowed_call {
@@ -105,8 +105,10 @@ static const struct allowed_call allowed[] = {
     CALL(ioctl, IF_VALUE(IS_ONE_OF, 1, TCGETS)), /* isatty() */
     /* Memory of its own. */
     FREE(brk), FREE(mremap), FREE(memfd_create), CALL(process_vm_readv, IF(IS_OWN_PROCESS, 0)),
-    /* Its own signals, without the one that reports refused calls. */
-    CALL(rt_sigaction, IF_VALUE(IS_NOT, 0, SIGSYS)), FREE(rt_sigprocmask), FREE(sigaltstack),
+    /* Its own signals. Handlers: of what the processor refuses, as they come and go in a run. */
+    CALL(rt_sigaction,
+         IF_VALUE(IS_ONE_OF, 0, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT)),
+    FREE(rt_sigprocmask), FREE(sigaltstack),
     FREE(rt_sigpending), FREE(rt_sigsuspend), FREE(rt_sigtimedwait), FREE(alarm),
     CALL(kill, IF(IS_OWN_PROCESS, 0)), CALL(tgkill, IF(IS_OWN_PROCESS, 0)),
     /* Time, chance, and what the C library and sanitizers ask of themselves. */
@@ -176,9 +178,6 @@ static unsigned add_condition(struct sock_filter *at, const struct condition *co
         for (unsigned i = 0; i < condition->value_count; i++)
             at[count++] =
                 JUMP(BPF_JEQ, condition->values[i], (uint8_t)(condition->value_count - i), 0);
-        break;
-    case IS_NOT:
-        at[count++] = JUMP(BPF_JEQ, condition->values[0], 0, 1);
         break;
     }
     at[count++] = REFUSE(REASON_NUMBER);

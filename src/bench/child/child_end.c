@@ -1,12 +1,17 @@
 #define _GNU_SOURCE
 #include "bench/child/child_end.h"
 
+#include "bench/child/crash_recorder.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define FIRST_NAP_NS 100000
 #define LONGEST_NAP  10000000
@@ -70,4 +75,26 @@ int child_end_wait(pid_t child, double seconds, bool *out_is_late)
         nap.tv_nsec = nap.tv_nsec * 2 < LONGEST_NAP ? nap.tv_nsec * 2 : LONGEST_NAP;
     }
     return status;
+}
+
+/* ---- Standard error -------------------------------------------------------------------------- */
+
+int child_errors_open(const char *name)
+{
+    const int file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    if (file >= 0 && (ftruncate(file, CRASH_RECORDER_TEXT) != 0 ||
+                      fcntl(file, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)) {
+        close(file);
+        return -1;
+    }
+    return file;
+}
+
+void child_errors_clear(int file)
+{
+    static const char nothing[CRASH_RECORDER_TEXT];
+
+    if (pwrite(file, nothing, sizeof nothing, 0) == (ssize_t)sizeof nothing)
+        lseek(file, 0, SEEK_SET);
 }

@@ -1,11 +1,14 @@
 /*
- * Child end: a wait for the end of a process that does not have to come by itself.
+ * Child end: a wait for the end of a process that does not have to come by itself, and what it
+ * writes to standard error until then.
  *
  * Place      bench. For whoever has made a process that runs drivers (child_run.h, driver_look.h,
  *            campaign_pool.c).
  * Model      A driver can block every signal but one, close what its parent listens to, and go on.
  *            So no wait for a process that has run one is without a limit: behind it comes SIGKILL.
- * Errors     None.
+ *            What it writes stays in memory of its parent's when it has ended, so that is a file
+ *            of a fixed size, at the end of which a write fails.
+ * Errors     -1: there is no file. Else none.
  */
 #ifndef DRYDOCK_BENCH_CHILD_END_H
 #define DRYDOCK_BENCH_CHILD_END_H
@@ -34,5 +37,14 @@ bool child_moment_is_over(const struct child_moment *since, double seconds);
 
 /* The status as of waitpid(). *out_is_late: the process was ended after so many seconds. */
 int child_end_wait(pid_t child, double seconds, bool *out_is_late);
+
+/*
+ * A file for standard error of CRASH_RECORDER_TEXT bytes: zero where nothing has been written. The
+ * caller closes it.
+ */
+int child_errors_open(const char *name);
+
+/* Everything is zero again, and what is written next comes first. In the process that writes. */
+void child_errors_clear(int file);
 
 #endif

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "bench/child/child_end.h"
 
+#include "bench/child/crash_recorder.h"
+
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -102,12 +104,36 @@ static void standing_ready_is_not_sleeping(void **state)
         child_end_wait(since[i].child, 0, &is_late);
 }
 
+/* What a process says is there, and cannot grow: not by a write, and not by the size. */
+static void errors_have_an_end(void **state)
+{
+    static char block[CRASH_RECORDER_TEXT];
+    char got[8] = "";
+    const int file = child_errors_open("test");
+
+    assert_true(file >= 0);
+    assert_int_equal(write(file, "words", 5), 5);
+    assert_int_equal(pread(file, got, 6, 0), 6);
+    assert_string_equal(got, "words");
+    write(file, block, sizeof block); /* as much as there is room for, or nothing */
+    lseek(file, CRASH_RECORDER_TEXT, SEEK_SET);
+    assert_int_equal(write(file, block, sizeof block), -1);
+    assert_int_equal(ftruncate(file, 1 << 20), -1);
+    assert_int_equal(lseek(file, 0, SEEK_END), CRASH_RECORDER_TEXT);
+    child_errors_clear(file);
+    assert_int_equal(write(file, "so", 2), 2);
+    assert_int_equal(pread(file, got, 6, 0), 6);
+    assert_string_equal(got, "so");
+    close(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_status_of_a_process_that_ends_is_given),
         cmocka_unit_test(a_process_that_blocks_all_signals_is_ended),
         cmocka_unit_test(standing_ready_is_not_sleeping),
+        cmocka_unit_test(errors_have_an_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

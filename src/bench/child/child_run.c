@@ -3,7 +3,7 @@
  *       shared: recorder, progress, result  <--------    plays the run, writes into them as it goes
  *       waits at a pipe: it closes when the child ends, however it ends
  */
-#define _GNU_SOURCE /* memfd_create() */
+#define _GNU_SOURCE /* pipe2() */
 #include "bench/child/child_run.h"
 
 #include "base/hash.h"
@@ -362,7 +362,7 @@ bool child_run_execute(const struct run_config *config, const struct workload *w
                        double seconds, struct run_result *out_result)
 {
     struct workload_summary summary;
-    struct child child = {.errors = memfd_create("child run", MFD_CLOEXEC)};
+    struct child child = {.errors = child_errors_open("child run")};
     size_t bytes;
     bool is_done, has_ended;
 

@@ -26,6 +26,7 @@
 #include "base/hash.h"
 #include "bench/child/crash_recorder.h"
 #include "bench/child/journal.h"
+#include "machine/signal_hook.h"
 #include "miniport/raw.h"
 #include "trace/trace.h"
 #include "nt/machine/trap.h"
@@ -429,6 +430,21 @@ static void unload(void *context)
     miniport_raw_unload(((struct run_assembly *)context)->raw);
 }
 
+/* A driver that has put its own handler in the place of the bench's may fault, and nobody sees it.
+ */
+static void unload_image(struct run_assembly *run)
+{
+    const int lost = run->image ? signal_hook_find_lost() : 0;
+
+    if (lost)
+        run_result_report(
+            run->result, RUN_FINDING_HOSTILE, 0, machine_now(run->machine),
+            "the driver has taken over signal %d (%s), by which the bench learns what "
+            "the processor refuses",
+            lost, strsignal(lost));
+    driver_image_unload(run->image);
+}
+
 static void lower_driver(struct run_assembly *run)
 {
     if (run->is_started)
@@ -453,7 +469,7 @@ static void lower_driver(struct run_assembly *run)
     run_lower_transcript(run);
     lower_check(run, true);
     name_functions(run);
-    driver_image_unload(run->image);
+    unload_image(run);
     if (run->nt) {
         trap_remove(run->nt);
         nt_bind(run->previous_nt);
@@ -502,7 +518,7 @@ static void give_everything_up(struct run_assembly *run)
     run_lower_transcript(run);
     lower_check(run, false);
     name_functions(run);
-    driver_image_unload(run->image);
+    unload_image(run);
     trap_remove(run->nt);
     nt_bind(run->previous_nt);
     if (run->has_platform)
