@@ -1,10 +1,12 @@
 /*
  * A folder of results that is whole or not there: it is written under another name and renamed.
  */
+#define _GNU_SOURCE /* O_NOFOLLOW and the calls on folders */
 #include "report/report.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,15 +67,30 @@ static bool has_file(const char *folder, const char *name)
     return stat(path, &status) == 0;
 }
 
+/* Not what a link of that name leads to: its files are somebody else's. */
 static void remove_folder(const char *folder)
 {
-    char path[1100];
+    const int file = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-    for (size_t i = 0; i < sizeof own_files / sizeof own_files[0]; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, own_files[i]);
-        unlink(path);
-    }
+    for (size_t i = 0; i < sizeof own_files / sizeof own_files[0] && file >= 0; i++)
+        unlinkat(file, own_files[i], 0);
+    if (file >= 0)
+        close(file);
     rmdir(folder);
+}
+
+static bool is_link(const char *path)
+{
+    struct stat status;
+
+    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+static bool refuse_link(const char *path, char error[512])
+{
+    snprintf(error, 512, "'%.300s' is a symbolic link, which the folder of a run does not follow",
+             path);
+    return false;
 }
 
 static bool folder_is_empty(const char *path)
@@ -140,6 +157,8 @@ bool report_folder_begin(struct report_folder *folder, const char *path, char er
     snprintf(folder->path, sizeof folder->path, "%s", path);
     for (length = strlen(folder->path); length > 1 && folder->path[length - 1] == '/'; length--)
         folder->path[length - 1] = '\0';
+    if (is_link(folder->path))
+        return refuse_link(folder->path, error);
     if (stat(folder->path, &status) == 0 && !has_file(folder->path, "run.json") &&
         !(S_ISDIR(status.st_mode) && folder_is_empty(folder->path))) {
         snprintf(error, 512, "'%.300s' exists and is not the folder of a run", folder->path);
@@ -183,6 +202,11 @@ bool report_folder_end(struct report_folder *folder, char error[512])
     char old[576];
     bool has_old;
 
+    if (is_link(folder->path)) { /* since the run began */
+        refuse_link(folder->path, error);
+        report_folder_abandon(folder);
+        return false;
+    }
     snprintf(old, sizeof old, "%s.old-%ld", folder->path, (long)getpid());
     is_interruptible = 0;
     has_old = rename(folder->path, old) == 0;

@@ -228,6 +228,30 @@ static void a_folder_that_is_not_ours_is_left_alone(void **state)
     assert_int_equal(rmdir("theirs"), 0);
 }
 
+/* A link in the place of the folder, before and during the run: what it leads to stays as it is. */
+static void a_link_is_not_followed(void **state)
+{
+    struct report_folder folder;
+    char error[512];
+
+    assert_true(report_folder_begin(&folder, "theirs", error));
+    assert_true(report_folder_write(&folder, "run.json", "{}", error));
+    assert_true(report_folder_end(&folder, error));
+    assert_int_equal(symlink("theirs", "link"), 0);
+    assert_false(report_folder_begin(&folder, "link/", error));
+    assert_non_null(strstr(error, "'link' is a symbolic link"));
+    assert_int_equal(unlink("link"), 0);
+
+    assert_true(report_folder_begin(&folder, "link", error));
+    assert_true(report_folder_write(&folder, "run.json", "{1}", error));
+    assert_int_equal(symlink("theirs", "link"), 0);
+    assert_false(report_folder_end(&folder, error));
+    assert_non_null(strstr(error, "'link' is a symbolic link"));
+    assert_false(exists(folder.partial));
+    assert_int_equal(unlink("link"), 0);
+    remove_run("theirs");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +263,7 @@ int main(void)
         cmocka_unit_test(a_folder_appears_whole),
         cmocka_unit_test(an_abandoned_folder_leaves_nothing),
         cmocka_unit_test(a_folder_that_is_not_ours_is_left_alone),
+        cmocka_unit_test(a_link_is_not_followed),
     };
 
     return cmocka_run_group_tests(tests, enter_scratch_folder, leave_scratch_folder);

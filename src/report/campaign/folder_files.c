@@ -12,11 +12,16 @@ int folder_open(const char *path)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+int folder_find_within(int folder, const char *name)
+{
+    return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 int folder_open_within(int folder, const char *name)
 {
     if (mkdirat(folder, name, 0777) != 0 && errno != EEXIST)
         return -1;
-    return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return folder_find_within(folder, name);
 }
 
 int folder_open_file(int folder, const char *name, int flags)

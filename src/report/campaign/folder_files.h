@@ -16,7 +16,9 @@
 
 /* A descriptor of the folder itself, which may be named by a link: the user named it. */
 int folder_open(const char *path);
-/* The descriptor of a folder in it, made when it is not there. */
+/* The descriptor of a folder in it. */
+int folder_find_within(int folder, const char *name);
+/* The same, made when it is not there. */
 int folder_open_within(int folder, const char *name);
 
 /* flags and mode as those of open() and fopen(); a file that is made has the rights 0666. */

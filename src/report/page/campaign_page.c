@@ -55,37 +55,63 @@ void report_cause_name(const struct campaign_summary *summary, size_t cause,
     snprintf(out, REPORT_CAUSE_NAME, "%.40s-%u", name, number);
 }
 
-static bool is_file(const char *path)
+/* FOLDER/findings/NAME.case to read; -1: there is none, or a link leads elsewhere. */
+static int open_case(const struct report_campaign *campaign, const char *name, char path[1100])
 {
-    struct stat status;
+    const int folder = folder_open(campaign->folder);
+    const int findings = folder < 0 ? -1 : folder_find_within(folder, "findings");
+    char file_name[200];
+    int file = -1;
 
-    return lstat(path, &status) == 0 && S_ISREG(status.st_mode);
+    snprintf(file_name, sizeof file_name, "%s.case", name);
+    snprintf(path, 1100, "%s/findings/%s", campaign->folder, file_name);
+    if (findings >= 0)
+        file = folder_open_file(findings, file_name, O_RDONLY);
+    if (findings >= 0)
+        close(findings);
+    if (folder >= 0)
+        close(folder);
+    return file;
+}
+
+/* The smallest case, or the one that was played first. */
+static int open_cause_case(const struct report_campaign *campaign, size_t cause, char path[1100])
+{
+    const struct campaign_record *first = &campaign->summary.causes[cause].first;
+    char name[REPORT_CAUSE_NAME], seed[64];
+    int file;
+
+    report_cause_name(&campaign->summary, cause, name);
+    file = open_case(campaign, name, path);
+    if (file >= 0 || first->case_path[0])
+        return file;
+    snprintf(seed, sizeof seed, "%s-%" PRIu64, campaign_model_name(first->model), first->seed);
+    return open_case(campaign, seed, path);
 }
 
 bool report_cause_case(const struct report_campaign *campaign, size_t cause, char path[1100])
 {
-    const struct campaign_record *first = &campaign->summary.causes[cause].first;
-    char name[REPORT_CAUSE_NAME];
+    const int file = open_cause_case(campaign, cause, path);
 
-    report_cause_name(&campaign->summary, cause, name);
-    snprintf(path, 1100, "%s/findings/%s.case", campaign->folder, name);
-    if (is_file(path))
-        return true;
-    snprintf(path, 1100, "%s/findings/%s-%" PRIu64 ".case", campaign->folder,
-             campaign_model_name(first->model), first->seed);
-    return !first->case_path[0] && is_file(path);
+    if (file >= 0)
+        close(file);
+    return file >= 0;
 }
 
 json_t *report_cause_case_text(const struct report_campaign *campaign, size_t cause)
 {
     char path[1100], text[CAMPAIGN_PAGE_CASE_BYTES + 1];
-    FILE *file = report_cause_case(campaign, cause, path) ? fopen(path, "r") : NULL;
+    const int file = open_cause_case(campaign, cause, path);
+    FILE *stream = file < 0 ? NULL : fdopen(file, "r");
     size_t length;
 
-    if (!file)
+    if (!stream) {
+        if (file >= 0)
+            close(file);
         return NULL;
-    length = fread(text, 1, sizeof text, file);
-    fclose(file);
+    }
+    length = fread(text, 1, sizeof text, stream);
+    fclose(stream);
     if (!length || length == sizeof text)
         return NULL;
     text[length] = '\0';

@@ -217,7 +217,7 @@ static void the_smallest_case_of_a_cause_is_its_text_unless_it_is_long(void **st
 {
     static const size_t sizes[] = {0, 1, CAMPAIGN_PAGE_CASE_BYTES, CAMPAIGN_PAGE_CASE_BYTES + 1};
     struct report_campaign *campaign = calloc(1, sizeof *campaign);
-    char folder[64], inner[96], path[128];
+    char folder[64], inner[96], path[128], elsewhere[96], named[1100];
 
     assert_non_null(campaign);
     campaign->summary.causes = calloc(1, sizeof *campaign->summary.causes);
@@ -243,8 +243,23 @@ static void the_smallest_case_of_a_cause_is_its_text_unless_it_is_long(void **st
                          sizes[i] > CAMPAIGN_PAGE_CASE_BYTES ? 0 : sizes[i]);
         json_decref(text);
     }
+    /* Not a text of somebody else's: neither by the case, nor by the folder of the cases. */
+    snprintf(elsewhere, sizeof elsewhere, "%s/other", folder);
+    assert_int_equal(rename(path, elsewhere), 0);
+    assert_int_equal(truncate(elsewhere, 1), 0);
+    assert_int_equal(symlink("../other", path), 0);
+    assert_false(report_cause_case(campaign, 0, named));
+    assert_null(report_cause_case_text(campaign, 0));
     unlink(path);
-    rmdir(inner);
+    assert_int_equal(rename(elsewhere, path), 0);
+    assert_true(report_cause_case(campaign, 0, named));
+    assert_int_equal(rename(inner, elsewhere), 0);
+    assert_int_equal(symlink("other", inner), 0);
+    assert_false(report_cause_case(campaign, 0, named));
+    assert_null(report_cause_case_text(campaign, 0));
+    unlink(path);
+    unlink(inner);
+    rmdir(elsewhere);
     end(folder);
     free(campaign->summary.causes);
     free(campaign);
