@@ -1,17 +1,18 @@
 #define _GNU_SOURCE
 #include "bench/exec/client_place.h"
 
+#include "base/bits.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_FILE_BYTES (UINT64_C(1) << 30)
+#define MOST_SYMBOLS (UINT64_C(1) << 22) /* twenty times those of a large driver */
 
 struct module {
     char path[512];
@@ -46,14 +47,25 @@ static bool find_module(pid_t pid, uint64_t address, struct module *out)
 
 /* ---- Symbols --------------------------------------------------------------------------------- */
 
+/*
+ * The file is the client's, who may cut it while it is read: it is read, and never mapped. And it
+ * may say that it has more symbols than anybody could look at.
+ */
 struct image {
-    const uint8_t *bytes;
+    int file;
     uint64_t size;
+    uint64_t left; /* symbols that may still be looked at */
 };
 
 static bool is_inside(const struct image *image, uint64_t offset, uint64_t bytes)
 {
     return offset <= image->size && bytes <= image->size - offset;
+}
+
+static bool read_at(const struct image *image, uint64_t offset, void *out, uint64_t bytes)
+{
+    return is_inside(image, offset, bytes) &&
+           pread(image->file, out, bytes, (off_t)offset) == (ssize_t)bytes;
 }
 
 /* False: no segment of the file has the offset. */
@@ -63,9 +75,8 @@ static bool find_address(const struct image *image, const Elf64_Ehdr *head, uint
     for (unsigned i = 0; i < head->e_phnum; i++) {
         Elf64_Phdr part;
 
-        if (!is_inside(image, head->e_phoff + i * sizeof part, sizeof part))
+        if (!read_at(image, head->e_phoff + i * sizeof part, &part, sizeof part))
             return false;
-        memcpy(&part, image->bytes + head->e_phoff + i * sizeof part, sizeof part);
         if (part.p_type == PT_LOAD && offset >= part.p_offset &&
             offset - part.p_offset < part.p_filesz) {
             *out_address = part.p_vaddr + (offset - part.p_offset);
@@ -79,51 +90,61 @@ static bool read_section(const struct image *image, const Elf64_Ehdr *head, unsi
                          Elf64_Shdr *out)
 {
     if (index >= head->e_shnum || head->e_shentsize != sizeof *out ||
-        !is_inside(image, head->e_shoff, (uint64_t)head->e_shnum * sizeof *out))
+        !read_at(image, head->e_shoff + index * sizeof *out, out, sizeof *out))
         return false;
-    memcpy(out, image->bytes + head->e_shoff + index * sizeof *out, sizeof *out);
     return out->sh_type == SHT_NOBITS || is_inside(image, out->sh_offset, out->sh_size);
 }
 
-static bool find_in_table(const struct image *image, const Elf64_Shdr *symbols,
-                          const Elf64_Shdr *names, uint64_t address, char *out, size_t size)
+static bool is_of_function(const Elf64_Sym *symbol, uint64_t address)
 {
-    uint64_t best = 0;
-    bool is_found = false;
-
-    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols->sh_size; at += sizeof(Elf64_Sym)) {
-        const char *name;
-        Elf64_Sym symbol;
-
-        memcpy(&symbol, image->bytes + symbols->sh_offset + at, sizeof symbol);
-        if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_value > address ||
-            address - symbol.st_value >= (symbol.st_size ? symbol.st_size : 1) ||
-            symbol.st_value < best || symbol.st_name >= names->sh_size)
-            continue;
-        name = (const char *)image->bytes + names->sh_offset + symbol.st_name;
-        if (!memchr(name, 0, names->sh_size - symbol.st_name) || !*name)
-            continue;
-        best = symbol.st_value;
-        is_found = true;
-        snprintf(out, size, "%.100s+0x%" PRIx64, name, address - symbol.st_value);
-    }
-    return is_found;
+    return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_value <= address &&
+           address - symbol->st_value < (symbol->st_size ? symbol->st_size : 1);
 }
 
-bool client_place_symbol(const uint8_t *bytes, uint64_t size, uint64_t offset, char *out,
-                         size_t out_size)
+static bool find_in_table(struct image *image, const Elf64_Shdr *symbols, const Elf64_Shdr *names,
+                          uint64_t address, char *out, size_t size)
 {
-    const struct image whole = {bytes, size}, *image = &whole;
+    Elf64_Sym read[256], best = {0};
+    char name[101] = "";
+    uint64_t length;
+
+    for (uint64_t at = 0, count = 0; symbols->sh_size - at >= sizeof read[0] && image->left;
+         at += count * sizeof read[0]) {
+        count = min_u64((symbols->sh_size - at) / sizeof read[0], ARRAY_COUNT(read));
+        count = min_u64(count, image->left);
+        image->left -= count;
+        if (!read_at(image, symbols->sh_offset + at, read, count * sizeof read[0]))
+            return false;
+        for (uint64_t i = 0; i < count; i++) {
+            if (is_of_function(&read[i], address) && read[i].st_value >= best.st_value &&
+                read[i].st_name < names->sh_size)
+                best = read[i];
+        }
+    }
+    if (!ELF64_ST_TYPE(best.st_info))
+        return false;
+    length = min_u64(names->sh_size - best.st_name, sizeof name - 1);
+    if (!read_at(image, names->sh_offset + best.st_name, name, length) || !name[0])
+        return false;
+    snprintf(out, size, "%s+0x%" PRIx64, name, address - best.st_value);
+    return true;
+}
+
+bool client_place_symbol(int file, uint64_t offset, char *out, size_t out_size)
+{
     static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
+    struct image own = {.file = file, .left = MOST_SYMBOLS}, *image = &own;
     Elf64_Shdr section, names;
+    struct stat status;
     Elf64_Ehdr head;
     uint64_t address;
 
-    if (image->size < sizeof head)
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0)
         return false;
-    memcpy(&head, image->bytes, sizeof head);
-    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-        head.e_phentsize != sizeof(Elf64_Phdr) || !find_address(image, &head, offset, &address))
+    own.size = (uint64_t)status.st_size;
+    if (!read_at(image, 0, &head, sizeof head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+        head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(Elf64_Phdr) ||
+        !find_address(image, &head, offset, &address))
         return false;
     for (unsigned type = 0; type < 2; type++) {
         for (unsigned i = 0; i < head.e_shnum; i++) {
@@ -140,22 +161,10 @@ bool client_place_symbol(const uint8_t *bytes, uint64_t size, uint64_t offset, c
 static bool name_function(const struct module *module, char *out, size_t size)
 {
     const int file = open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool is_found = false;
-    struct stat status;
-    void *memory;
+    const bool is_found = file >= 0 && client_place_symbol(file, module->offset, out, size);
 
-    if (file < 0)
-        return false;
-    if (!fstat(file, &status) && S_ISREG(status.st_mode) && status.st_size > 0 &&
-        (uint64_t)status.st_size <= MOST_FILE_BYTES) {
-        memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-        if (memory != MAP_FAILED) {
-            is_found =
-                client_place_symbol(memory, (uint64_t)status.st_size, module->offset, out, size);
-            munmap(memory, (size_t)status.st_size);
-        }
-    }
-    close(file);
+    if (file >= 0)
+        close(file);
     return is_found;
 }
 

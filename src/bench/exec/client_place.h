@@ -5,7 +5,8 @@
  * Model      The innermost symbol of a function at or in front of the address, of .symtab, else of
  *            .dynsym. Without symbols the module and the offset in it: "libmydriver.so+0x1234".
  * Errors     What is not known is "0x7f0012345678". Files of clients are not trusted: everything in
- *            them is checked against their size.
+ *            them is checked against their size, they are never mapped (a client could cut one while
+ *            it is read), and of their symbols so many are looked at and no more.
  */
 #ifndef DRYDOCK_BENCH_EXEC_CLIENT_PLACE_H
 #define DRYDOCK_BENCH_EXEC_CLIENT_PLACE_H
@@ -18,10 +19,9 @@
 void client_place(pid_t pid, uint64_t address, char *out, size_t size);
 
 /*
- * The function of an ELF file that has the offset in the file: "copy_buffer+0x1c". Takes any bytes.
- * False: none that is known.
+ * The function of an ELF file that has the offset in the file: "copy_buffer+0x1c". Takes any file,
+ * borrowed. False: none that is known.
  */
-bool client_place_symbol(const uint8_t *bytes, uint64_t size, uint64_t offset, char *out,
-                         size_t out_size);
+bool client_place_symbol(int file, uint64_t offset, char *out, size_t out_size);
 
 #endif
