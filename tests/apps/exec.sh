@@ -132,7 +132,7 @@ grep -q '4 clients' "$folder/out" || complain "not four clients"
 [ -e "$folder/socket" ] && complain "the socket is left"
 
 # Clients that speak the protocol badly: the server ends in order, and others are served meanwhile.
-for way in files endless abandon crowd cut words; do
+for way in files endless abandon crowd cut words halves others sizes stuck; do
     # Who abandons calls waits for what nobody signals (KMT-042).
     case $way in abandon) status=1 ;; *) status=0 ;; esac
     expect $status '^server is well' -- "$build/app_hostile" $way

@@ -8,6 +8,10 @@
  *     | hostile cut     | tries to cut its window short, and to let it grow |
  *     | hostile words   | sends messages that are none |
  *     | hostile lanes   | writes the same into its lanes, and rings while calls are made |
+ *     | hostile halves  | begins messages, and does not end them |
+ *     | hostile others  | names objects of another process, each number that a handle may be |
+ *     | hostile sizes   | asks for amounts that nobody has, and lists that are not there |
+ *     | hostile stuck   | lends memory whose pages do not come before somebody brings them |
  *
  * Each then finds the server as it was: a child process joins and makes its calls. Exit status 0
  * and "server is well"; else 1. The server is the parent of the process (drydock exec).
@@ -16,16 +20,21 @@
 #include "thunk/lane.h"
 #include "thunk/protocol.h"
 
+#include "drydock/sgpu.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -424,15 +433,171 @@ static void use_lanes_badly(void)
     check(answers, "no lane was ever answered");
 }
 
+/* Headers and bodies that end in the middle: nobody else waits for their ends. */
+static void begin_messages(void)
+{
+    const struct thunk_header whole = {
+        .magic = THUNK_MAGIC, .function = D3DKMT_FN_CloseAdapter, .bytes = sizeof whole + 8};
+    struct process process;
+
+    check(join_process(&process), "no process");
+    for (unsigned i = 0; i < 400; i++) {
+        const int file = i % 2 ? open_thread(&process) : open_connection();
+
+        check(file >= 0, "no connection");
+        send(file, &whole, 1 + i % (sizeof whole + 7), MSG_NOSIGNAL);
+    }
+}
+
+/* An honest process with a device waits at pipes; here every handle that it may have is named. */
+static void name_objects_of_others(void)
+{
+    struct process process;
+    int to[2], from[2], status = 1, thread;
+    NTSTATUS answer;
+    pid_t other;
+    char byte;
+
+    check(!pipe(to) && !pipe(from), "no pipes");
+    other = fork();
+    if (!other) {
+        D3DKMT_DESTROYDEVICE end = {0};
+
+        alarm(60);
+        if (!join_process(&process) || (thread = open_thread(&process)) < 0)
+            _exit(1);
+        end.hDevice = open_device(thread);
+        if (!end.hDevice || write(from[1], "r", 1) != 1 || read(to[0], &byte, 1) != 1)
+            _exit(2);
+        _exit(!call(thread, D3DKMT_FN_DestroyDevice, &end, &answer) || answer ? 3 : 0);
+    }
+    check(read(from[0], &byte, 1) == 1, "no other process");
+    check(join_process(&process), "no process");
+    thread = open_thread(&process);
+    for (uint32_t handle = 0; handle < 4096; handle++) {
+        const uint32_t named = handle < 2048 ? handle : (handle - 2048) << 6;
+        D3DKMT_DESTROYDEVICE device = {.hDevice = named};
+        D3DKMT_CLOSEADAPTER adapter = {.hAdapter = named};
+
+        check(call(thread, D3DKMT_FN_DestroyDevice, &device, &answer) && answer,
+              "a device of another process can be destroyed");
+        check(call(thread, D3DKMT_FN_CloseAdapter, &adapter, &answer) && answer,
+              "an adapter of another process can be closed");
+    }
+    check(write(to[1], "g", 1) == 1 && waitpid(other, &status, 0) == other && !status,
+          "the objects of the other process are gone");
+}
+
+/* What the driver of the Drydock GPU takes for an allocation. */
+static NTSTATUS create_allocation(int thread, D3DKMT_HANDLE device, uint64_t bytes,
+                                  const void *memory)
+{
+    struct sgpu_umd_allocation data = {.version = SGPU_UMD_VERSION,
+                                       .flags =
+                                           memory ? SGPU_UMD_EXISTING | SGPU_UMD_APERTURE_ONLY : 0,
+                                       .bytes = bytes};
+    D3DDDI_ALLOCATIONINFO2 info = {
+        .pSystemMem = memory, .pPrivateDriverData = &data, .PrivateDriverDataSize = sizeof data};
+    D3DKMT_CREATEALLOCATION create = {
+        .hDevice = device, .NumAllocations = 1, .pAllocationInfo2 = &info};
+    NTSTATUS status = -1;
+
+    check(call(thread, D3DKMT_FN_CreateAllocation2, &create, &status), "no answer");
+    return status;
+}
+
+static void ask_for_too_much(void)
+{
+    static uint8_t page[8192] __attribute__((aligned(4096)));
+    struct process process;
+    D3DKMT_HANDLE device;
+    NTSTATUS status;
+    int thread;
+
+    check(join_process(&process), "no process");
+    thread = open_thread(&process);
+    device = open_device(thread);
+    alarm(60);
+    for (unsigned bit = 20; bit < 64; bit++) {
+        const uint64_t sizes[] = {UINT64_C(1) << bit, (UINT64_C(1) << bit) - 4096,
+                                  UINT64_MAX - (UINT64_C(1) << bit)};
+
+        for (unsigned i = 0; i < 3; i++) {
+            D3DDDI_RESERVEGPUVIRTUALADDRESS reserve = {.hAdapter = 1, .Size = sizes[i]};
+
+            status = create_allocation(thread, device, sizes[i], page);
+            check(status || sizes[i] <= sizeof page, "memory is lent that is not there");
+            create_allocation(thread, device, sizes[i], NULL);
+            reserve.BaseAddress = sizes[2 - i];
+            check(call(thread, D3DKMT_FN_ReserveGpuVirtualAddress, &reserve, &status), "no answer");
+        }
+    }
+    check(open_device(thread), "the process itself is not served any more");
+}
+
+/* Faults of the range wait for whoever reads the file, which nobody does. False: not for us. */
+static bool stop_faults(void *memory, size_t bytes)
+{
+    const int faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+    struct uffdio_api api = {.api = UFFD_API};
+    struct uffdio_register range = {.range = {(uintptr_t)memory, bytes},
+                                    .mode = UFFDIO_REGISTER_MODE_MISSING};
+
+    return faults >= 0 && !ioctl(faults, UFFDIO_API, &api) &&
+           !ioctl(faults, UFFDIO_REGISTER, &range);
+}
+
+static void lend_what_does_not_come(void)
+{
+    const size_t bytes = 1 << 20;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int ready[2], thread, status;
+    struct process process;
+    pid_t child;
+    char byte;
+
+    check(!pipe(ready), "no pipe");
+    child = fork();
+    if (!child) {
+        D3DKMT_HANDLE device;
+
+        if (!stop_faults(memory, bytes)) {
+            fprintf(stderr, "hostile: not tried, the system stops no faults for us\n");
+            _exit(0);
+        }
+        if (!join_process(&process) || (thread = open_thread(&process)) < 0 ||
+            !(device = open_device(thread)))
+            _exit(1);
+        if (write(ready[1], "r", 1) == 1)
+            create_allocation(thread, device, bytes, memory);
+        _exit(0);
+    }
+    close(ready[1]);
+    if (read(ready[0], &byte, 1) == 1) {
+        usleep(100000);
+        expect_well(); /* while it stands there */
+    }
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*play)(void);
     } plays[] = {
-        {"files", give_files},      {"endless", send_without_end}, {"abandon", abandon_calls},
-        {"crowd", open_many},       {"cut", cut_window},           {"words", send_words},
+        {"files", give_files},
+        {"endless", send_without_end},
+        {"abandon", abandon_calls},
+        {"crowd", open_many},
+        {"cut", cut_window},
+        {"words", send_words},
         {"lanes", use_lanes_badly},
+        {"halves", begin_messages},
+        {"others", name_objects_of_others},
+        {"sizes", ask_for_too_much},
+        {"stuck", lend_what_does_not_come},
     };
 
     signal(SIGPIPE, SIG_IGN);
@@ -444,6 +609,8 @@ int main(int argc, char **argv)
         printf("server is well\n");
         return 0;
     }
-    fprintf(stderr, "usage: hostile files|endless|abandon|crowd|cut|words|lanes\n");
+    fprintf(
+        stderr,
+        "usage: hostile files|endless|abandon|crowd|cut|words|lanes|halves|others|sizes|stuck\n");
     return 2;
 }

@@ -5,17 +5,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define ADDRESS_END (UINT64_C(1) << 47)
-
-/* Where one page is protected others are: so much goes by the file before the quicker way again. */
-#define PROTECTED_BYTES (UINT64_C(1) << 18)
 
 struct shown_run {
     struct page_store *store;
@@ -33,50 +31,24 @@ struct shown_range {
 
 /* ---- The client's own memory ----------------------------------------------------------------- */
 
-/* So many bytes have been moved; less: there is no memory, or access was taken away. */
-static uint64_t move_directly(struct client_memory *memory, uint64_t address, void *here,
-                              uint64_t bytes, bool is_write)
-{
-    struct iovec local = {.iov_base = here, .iov_len = bytes};
-    struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = bytes};
-    ssize_t moved = is_write ? process_vm_writev(memory->pid, &local, 1, &remote, 1, 0)
-                             : process_vm_readv(memory->pid, &local, 1, &remote, 1, 0);
-
-    return moved > 0 ? (uint64_t)moved : 0;
-}
-
-/* A process that has ended is no longer what its number names. */
-static bool is_alive(const struct client_memory *memory)
-{
-    struct pollfd end = {.fd = memory->pidfd, .events = POLLIN};
-
-    return memory->pid && poll(&end, 1, 0) == 0;
-}
-
-static uint64_t move_by_file(struct client_memory *memory, uint64_t address, void *here,
-                             uint64_t bytes, bool is_write)
-{
-    ssize_t moved = is_write ? pwrite(memory->memory_file, here, bytes, (off_t)address)
-                             : pread(memory->memory_file, here, bytes, (off_t)address);
-
-    return moved > 0 ? (uint64_t)moved : 0;
-}
-
+/*
+ * By the file alone: the kernel's functions for the memory of another process (process_vm_readv())
+ * wait where the process has its faults stopped (userfaultfd), for as long as it likes.
+ */
 static bool move(struct client_memory *memory, uint64_t address, void *here, uint64_t bytes,
                  bool is_write)
 {
     uint8_t *at = here;
 
     while (bytes && !memory->is_gone) {
-        uint64_t moved = is_alive(memory) ? move_directly(memory, address, at, bytes, is_write) : 0;
+        ssize_t moved = is_write ? pwrite(memory->memory_file, at, bytes, (off_t)address)
+                                 : pread(memory->memory_file, at, bytes, (off_t)address);
 
-        if (!moved && memory->memory_file >= 0)
-            moved = move_by_file(memory, address, at, min_u64(bytes, PROTECTED_BYTES), is_write);
-        if (!moved)
+        if (moved <= 0)
             break;
-        address += moved;
+        address += (uint64_t)moved;
         at += moved;
-        bytes -= moved;
+        bytes -= (uint64_t)moved;
     }
     if (bytes && !is_write)
         memset(at, 0, bytes);
@@ -281,7 +253,7 @@ static void release_shared_page(void *context, void *client, uint64_t page, uint
 
 NTSTATUS client_memory_open(struct client_memory *memory, struct machine *machine)
 {
-    *memory = (struct client_memory){.machine = machine, .pidfd = -1, .memory_file = -1};
+    *memory = (struct client_memory){.machine = machine, .memory_file = -1};
     list_init(&memory->shown);
     memory->foreign = (struct page_foreign){
         .context = memory,
@@ -319,18 +291,30 @@ int client_memory_window(const struct client_memory *memory)
     return memory->foreign.file;
 }
 
-bool client_memory_set(struct client_memory *memory, pid_t pid, int pidfd, uint64_t base,
-                       int memory_file)
+/* What a process has as its memory, and no file on which reading may wait. */
+static bool is_memory(int file)
+{
+    char path[32], name[64];
+    struct statfs system;
+    ssize_t length;
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    length = readlink(path, name, sizeof name);
+    return length >= 4 && length < (ssize_t)sizeof name &&
+           memcmp(name + length - 4, "/mem", 4) == 0 && fstatfs(file, &system) == 0 &&
+           system.f_type == PROC_SUPER_MAGIC;
+}
+
+bool client_memory_set(struct client_memory *memory, pid_t pid, uint64_t base, int memory_file)
 {
     if (memory->base || !base || base % PAGE_BYTES || base >= ADDRESS_END ||
-        CLIENT_WINDOW_BYTES > ADDRESS_END - base) {
+        CLIENT_WINDOW_BYTES > ADDRESS_END - base || memory_file < 0 || !is_memory(memory_file)) {
         if (memory_file >= 0)
             close(memory_file);
         return false;
     }
     memory->base = base;
     memory->pid = pid;
-    memory->pidfd = pidfd;
     memory->memory_file = memory_file;
     return true;
 }

@@ -8,10 +8,10 @@
  *            the window (machine/page_foreign.h). So an address that it has been given does not
  *            change, and it reaches nothing else of the machine. What has left is zero.
  *
- *            Pages of the client's own memory are remote pages of RAM. They are reached by the
- *            kernel's functions for the memory of another process, and, where the client has
- *            taken its own access away, through its /proc/PID/mem, which asks for none. No signal
- *            handler, no change of the client's mappings.
+ *            Pages of the client's own memory are remote pages of RAM. They are reached through its
+ *            /proc/PID/mem, which the client hands over: it asks for no access that the client may
+ *            have taken away, and does not wait for a page that does not come (userfaultfd). No
+ *            signal handler, no change of the client's mappings.
  * Ownership  The files are the client memory's from client_memory_open() on.
  * Errors     NTSTATUS; nothing that a client does to its window or its memory is an error here.
  */
@@ -32,7 +32,6 @@ struct client_memory {
     struct page_foreign foreign;
     uint64_t base; /* where the client has mapped its window; 0: not yet */
     pid_t pid;
-    int pidfd;       /* -1: none */
     int memory_file; /* /proc/PID/mem of the client, open for both; -1: none */
     bool is_gone;
     struct range_allocator ranges;
@@ -48,12 +47,11 @@ void client_memory_close(struct client_memory *memory);
 /* The window's file, for the client to map. */
 int client_memory_window(const struct client_memory *memory);
 /*
- * Who the client is, and where it has mapped the window: a multiple of a page below 2^47. pidfd
- * (-1: none) is lent for the memory's life: the number alone may be another process's later. Takes
- * memory_file, whatever it returns. False: not such an address, or it has been told before.
+ * Who the client is, and where it has mapped the window: a multiple of a page below 2^47. Takes
+ * memory_file, whatever it returns. False: not such an address, no such file, or it has been told
+ * before.
  */
-bool client_memory_set(struct client_memory *memory, pid_t pid, int pidfd, uint64_t base,
-                       int memory_file);
+bool client_memory_set(struct client_memory *memory, pid_t pid, uint64_t base, int memory_file);
 /* Copies bytes of the client's memory; false: it has none there, or is gone. */
 bool client_memory_read(struct client_memory *memory, uint64_t address, void *out, uint64_t bytes);
 /* The process is no more: what is asked of its memory reads as zero. */

@@ -380,8 +380,7 @@ static void set_window(struct channel *channel, const struct protocol_window *re
     const int memory_file = channel->given;
 
     channel->given = -1;
-    if (!client_memory_set(&client->memory, client->pid, client->pidfd, request->base,
-                           memory_file)) {
+    if (!client_memory_set(&client->memory, client->pid, request->base, memory_file)) {
         break_channel(channel);
         return;
     }

@@ -130,7 +130,7 @@ void test_client_open(struct test_client *client, struct exec_session *session)
                           MAP_SHARED | MAP_NORESERVE, client_memory_window(&client->memory), 0);
     assert_ptr_not_equal(client->window, MAP_FAILED);
     assert_true(
-        client_memory_set(&client->memory, getpid(), -1, (uintptr_t)client->window, memory_file));
+        client_memory_set(&client->memory, getpid(), (uintptr_t)client->window, memory_file));
     assert_int_equal(d3dkmt_process_create(session->front, &client->memory, &client->process),
                      STATUS_SUCCESS);
     assert_int_equal(TEST_CALL(client, OpenAdapterFromLuid, &adapter), STATUS_SUCCESS);

@@ -200,7 +200,8 @@ static void tell(const struct exec_server *server, const struct run_result *resu
                  "should have written is not there",
                  (unsigned long long)server->counts.left_out);
     for (unsigned i = 0; i < result->finding_count; i++)
-        cli_note("finding: %s", result->findings[i].text);
+        cli_note("finding: %s%s%s", result->findings[i].rule,
+                 result->findings[i].rule[0] ? " " : "", result->findings[i].text);
     for (unsigned i = 0; i < server->breach_count; i++)
         tell_breach(server, &server->breaches[i]);
     if (WIFSIGNALED(server->program_status))

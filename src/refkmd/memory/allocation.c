@@ -17,6 +17,8 @@
 
 #define RENAMING_LIST_LENGTH 4 /* one that the CPU writes, three that wait for the GPU */
 
+#define MOST_BYTES ((UINT64)1 << 46) /* more than any memory; addresses have 47 bits */
+
 #define KNOWN_FLAGS                                                                                \
     (SGPU_UMD_CPU_VISIBLE | SGPU_UMD_CACHED | SGPU_UMD_ACCESSED_PHYSICALLY |                       \
      SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE |                    \
@@ -97,7 +99,7 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
                               !adapter->window_pages;
 
     if (request->version != SGPU_UMD_VERSION || (flags & ~KNOWN_FLAGS) || !request->bytes ||
-        request->bytes > (SIZE_T)-1 - SGPU_PAGE_BYTES || (alignment & (alignment - 1)) ||
+        request->bytes > MOST_BYTES || (alignment & (alignment - 1)) ||
         ((flags & (SGPU_UMD_CACHED | SGPU_UMD_PERMANENT | SGPU_UMD_HISTORY)) &&
          !(flags & SGPU_UMD_CPU_VISIBLE)) ||
         ((flags & SGPU_UMD_PRIMARY) && (flags & (SGPU_UMD_CACHED | SGPU_UMD_PERMANENT))) ||
