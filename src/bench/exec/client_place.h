@@ -5,8 +5,8 @@
  * Model      The innermost symbol of a function at or in front of the address, of .symtab, else of
  *            .dynsym. Without symbols the module and the offset in it: "libmydriver.so+0x1234".
  * Errors     What is not known is "0x7f0012345678". Files of clients are not trusted: everything in
- *            them is checked against their size, they are never mapped (a client could cut one while
- *            it is read), and of their symbols so many are looked at and no more.
+ *            them is checked against their size, they are never mapped (a client could cut one
+ *            meanwhile), and of their symbols so many are looked at and no more.
  */
 #ifndef DRYDOCK_BENCH_EXEC_CLIENT_PLACE_H
 #define DRYDOCK_BENCH_EXEC_CLIENT_PLACE_H
