@@ -127,6 +127,25 @@ static void a_range_shows_tiles_in_linear_order(void **state)
     rig_fini(&rig);
 }
 
+/* A window that is shown page by page stays so: ranges are for the linear one. */
+static void a_range_changes_nothing_of_a_window_of_pages(void **state)
+{
+    struct machine_config board = rig_board();
+    struct sgpu_config config = {.straps = SGPU_STRAP_HOST_APERTURE};
+    struct rig rig;
+
+    rig_init_with(&rig, &board, &config);
+    rig_write(&rig, SGPU_REG_WINDOW_SLOT, 4, 0x11);
+    rig_write(&rig, SGPU_REG_WINDOW_PAGE, 4, 0x333);
+    assert_int_equal(local_address(&rig, 0x11123), 0x333123);
+    rig_write(&rig, SGPU_REG_RANGE_FIRST(1), 4, 0x10);
+    rig_write(&rig, SGPU_REG_RANGE_END(1), 4, 0x14);
+    assert_int_equal(local_address(&rig, 0x11123), 0x333123);
+    rig_write(&rig, SGPU_REG_RANGE_END(1), 4, 0);
+    assert_int_equal(local_address(&rig, 0x11123), 0x333123);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +154,7 @@ int main(void)
         cmocka_unit_test(pages_are_copied_into_rows_and_back),
         cmocka_unit_test(a_reference_with_a_pitch_goes_from_row_to_row),
         cmocka_unit_test(a_range_shows_tiles_in_linear_order),
+        cmocka_unit_test(a_range_changes_nothing_of_a_window_of_pages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
