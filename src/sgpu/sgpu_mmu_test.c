@@ -855,6 +855,46 @@ static void neighbours_in_two_tables_join_only_when_physically_so(void **state)
     rig_fini(&rig);
 }
 
+/* Where the 64 KiB table has nothing the other one is asked, for that piece alone. */
+static void runs_go_on_behind_a_piece_of_small_pages(void **state)
+{
+    const struct machine_config board = rig_board();
+    const struct sgpu_config config = {.straps = SGPU_STRAP_64K_DUAL};
+    const uint64_t va = 16 * MiB;
+    uint64_t root, level_1, small, large;
+    struct runs runs = {0};
+    struct rig rig;
+
+    rig_init_with(&rig, &board, &config);
+    root = rig_table(&rig);
+    level_1 = level_1_of(&rig, root);
+    small = rig_table(&rig);
+    large = rig_table(&rig);
+    rig_entries(&rig, level_1)[2 * (va >> 21)] = small | SGPU_PTE_VALID;
+    rig_entries(&rig, level_1)[2 * (va >> 21) + 1] = large | SGPU_PTE_VALID;
+    rig_entries(&rig, small)[3] = SYSTEM_PTE(0x5000);
+    rig_entries(&rig, small)[17] = SYSTEM_PTE(0x6000); /* behind a large page: nobody asks */
+    rig_entries(&rig, large)[1] = LOCAL_PTE(0x200000);
+    rig_entries(&rig, small)[32] = SYSTEM_PTE(0x7000);
+    rig_entries(&rig, large)[3] = LOCAL_PTE(0x400000);
+    assert_true(sgpu_mmu_for_each_run(rig.gpu, root, 0, UINT64_MAX, take_run, &runs));
+    assert_int_equal(runs.count, 4);
+    assert_run(&runs.list[0], va + 0x3000, PAGE_BYTES, SGPU_PA_SYSTEM | 0x5000,
+               SGPU_PTE_VALID | SGPU_PTE_SYSTEM);
+    assert_run(&runs.list[1], va + 0x10000, 64 * KiB, 0x200000, SGPU_PTE_VALID);
+    assert_run(&runs.list[2], va + 0x20000, PAGE_BYTES, SGPU_PA_SYSTEM | 0x7000,
+               SGPU_PTE_VALID | SGPU_PTE_SYSTEM);
+    assert_run(&runs.list[3], va + 0x30000, 64 * KiB, 0x400000, SGPU_PTE_VALID);
+
+    runs.count = 0; /* from within the first piece to within the last */
+    assert_true(sgpu_mmu_for_each_run(rig.gpu, root, va + 0x3800, va + 0x31000, take_run, &runs));
+    assert_int_equal(runs.count, 4);
+    assert_run(&runs.list[0], va + 0x3800, 0x800, SGPU_PA_SYSTEM | 0x5800,
+               SGPU_PTE_VALID | SGPU_PTE_SYSTEM);
+    assert_run(&runs.list[3], va + 0x30000, PAGE_BYTES, 0x400000, SGPU_PTE_VALID);
+    rig_fini(&rig);
+}
+
 /* ---- Random address spaces against the plain walk ------------------------------------------- */
 
 struct reach {
@@ -973,6 +1013,7 @@ int main(void)
         cmocka_unit_test(page_tables_of_an_impossible_shape_are_refused),
         cmocka_unit_test(runs_join_across_tables_and_split_at_changes),
         cmocka_unit_test(neighbours_in_two_tables_join_only_when_physically_so),
+        cmocka_unit_test(runs_go_on_behind_a_piece_of_small_pages),
         cmocka_unit_test(cached_translations_agree_with_walks),
         cmocka_unit_test(replacement_forgets_but_never_invents),
     };
