@@ -562,6 +562,44 @@ static void addresses_under_a_root_that_grows_are_the_lowest_behind_those_of_cli
     }
 }
 
+/* Each allocation of the growth fails once: the root is what it was, and grows when asked again. */
+static void a_root_that_cannot_grow_stays(void **state)
+{
+    const struct rig_config config = {.is_virtual = true,
+                                      .mode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL,
+                                      .tables = RIG_TABLES_GROWING};
+    bool has_failed = true;
+
+    for (uint64_t n = 1; has_failed; n++) {
+        struct rig *rig = rig_create(&config);
+        struct vidmm_map_request request = {.bytes = PAGE_BYTES, .va = 4 * MiB};
+        uint64_t va, entries, grown, offset;
+        struct rig_object object;
+        unsigned segment;
+        NTSTATUS status;
+
+        rig_object(rig, 1, 1, &object);
+        request.allocation = object.allocation;
+        assert_int_equal(vidmm_map_gpu_va(rig->process, &request, &va), STATUS_SUCCESS);
+        rig_drain(rig);
+        assert_true(vidmm_process_root(rig->process, &segment, &offset, &entries));
+        request.va = 64 * MiB;
+        failing_services_fail_at(&rig->memory, n);
+        status = vidmm_map_gpu_va(rig->process, &request, &va);
+        has_failed = rig->memory.has_failed;
+        failing_services_fail_at(&rig->memory, 0);
+        assert_true(vidmm_check(rig->vidmm));
+        assert_int_equal(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+        if (has_failed)
+            assert_int_equal(vidmm_map_gpu_va(rig->process, &request, &va), STATUS_SUCCESS);
+        rig_drain(rig);
+        assert_true(vidmm_process_root(rig->process, &segment, &offset, &grown));
+        assert_true(grown > entries);
+        rig_destroy_object(rig, &object);
+        rig_free(rig);
+    }
+}
+
 static NTSTATUS map_uniquely(struct rig *rig, struct rig_object *object, uint64_t first,
                              uint64_t count, unsigned protection)
 {
@@ -859,6 +897,7 @@ int main(void)
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(the_last_of_everything_can_be_mapped),
         cmocka_unit_test(addresses_under_a_root_that_grows_are_the_lowest_behind_those_of_clients),
+        cmocka_unit_test(a_root_that_cannot_grow_stays),
         cmocka_unit_test(a_unique_protection_is_that_of_its_pages_alone),
         cmocka_unit_test(protections_are_in_the_entries_only_when_the_caps_say_so),
         cmocka_unit_test(an_allocation_is_followed_by_all_its_mappings_wherever_it_moves),
