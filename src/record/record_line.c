@@ -2,25 +2,68 @@
 
 #include <string.h>
 
+#define BYTES_OF(value) (UINT64_C(0x0101010101010101) * (value))
+
+/* Text that has been put is not terminated: end_line() does. */
 struct line {
     char *buffer;
     size_t size;
     size_t length; /* in full */
 };
 
+static size_t end_line(struct line *line)
+{
+    if (line->size)
+        line->buffer[line->length < line->size ? line->length : line->size - 1] = '\0';
+    return line->length;
+}
+
+static inline size_t room_of(const struct line *line)
+{
+    return line->length < line->size ? line->size - line->length - 1 : 0;
+}
+
+/* Text of this program, or digits: as it is. */
+static inline void put_own(struct line *line, const char *text, size_t length)
+{
+    const size_t room = room_of(line);
+
+    if (length <= room) /* of a length that the compiler knows */
+        memcpy(line->buffer + line->length, text, length);
+    else if (room)
+        memcpy(line->buffer + line->length, text, room);
+    line->length += length;
+}
+
+/* Any of eight characters is a control character. */
+static inline bool has_control(uint64_t characters)
+{
+    const uint64_t deleted = characters ^ BYTES_OF(0x7f);
+
+    return (((characters - BYTES_OF(' ')) & ~characters) | ((deleted - BYTES_OF(1)) & ~deleted)) &
+           BYTES_OF(0x80);
+}
+
 /* A line is one line: control characters, which terminals obey, are "?". */
 static void put(struct line *line, const char *text, size_t length)
 {
-    size_t room = line->length < line->size ? line->size - line->length - 1 : 0;
-    size_t copied = length < room ? length : room;
+    const size_t room = room_of(line), count = length < room ? length : room;
+    char *out = line->buffer + line->length;
+    uint64_t eight;
 
-    if (line->length < line->size) {
-        for (size_t i = 0; i < copied; i++)
-            line->buffer[line->length + i] =
-                (unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i];
-        line->buffer[line->length + copied] = '\0';
-    }
     line->length += length;
+    for (size_t i = 0; i < count;) {
+        if (i + sizeof eight <= count) {
+            memcpy(&eight, text + i, sizeof eight);
+            memcpy(out + i, &eight, sizeof eight);
+            if (!has_control(eight)) {
+                i += sizeof eight;
+                continue;
+            }
+        }
+        out[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i];
+        i++;
+    }
 }
 
 static void put_text(struct line *line, const char *text)
@@ -28,20 +71,38 @@ static void put_text(struct line *line, const char *text)
     put(line, text, strlen(text));
 }
 
-/* At least `least` digits. */
-static void put_number(struct line *line, uint64_t value, unsigned base, const char *digits,
-                       unsigned least)
-{
-    char text[24], *first = text + sizeof text;
+#define MOST_DIGITS 24
 
-    for (; value || least; value /= base, least -= least != 0)
-        *--first = digits[value % base];
-    put(line, first, (size_t)(text + sizeof text - first));
+/* Digits from first on, with as many bytes behind them, so that a copy has one length. */
+static inline void put_digits(struct line *line, const char *first, size_t count)
+{
+    const size_t room = room_of(line);
+
+    if (room >= MOST_DIGITS)
+        memcpy(line->buffer + line->length, first, MOST_DIGITS);
+    else if (room)
+        memcpy(line->buffer + line->length, first, count < room ? count : room);
+    line->length += count;
+}
+
+/* At least `least` digits. */
+static void put_hex(struct line *line, uint64_t value, const char *digits, unsigned least)
+{
+    char text[2 * MOST_DIGITS] = "", *const end = text + MOST_DIGITS, *first = end;
+
+    for (; value || first > end - least; value >>= 4)
+        *--first = digits[value & 15];
+    put_digits(line, first, (size_t)(end - first));
 }
 
 static void put_decimal(struct line *line, uint64_t value)
 {
-    put_number(line, value, 10, "0123456789", 1);
+    char text[2 * MOST_DIGITS] = "", *const end = text + MOST_DIGITS, *first = end;
+
+    do
+        *--first = (char)('0' + value % 10);
+    while ((value /= 10) != 0);
+    put_digits(line, first, (size_t)(end - first));
 }
 
 char record_part_handle(uint64_t type)
@@ -59,12 +120,12 @@ bool record_part_is_field(uint64_t type)
 static void put_handle(struct line *line, char kind, uint64_t number)
 {
     if (!number) {
-        put(line, "-", 1);
+        put_own(line, "-", 1);
         return;
     }
-    put(line, &kind, 1);
+    put_own(line, &kind, 1);
     if (number == RECORD_HANDLE_UNKNOWN)
-        put(line, "?", 1);
+        put_own(line, "?", 1);
     else
         put_decimal(line, number);
 }
@@ -77,16 +138,16 @@ static void put_value(struct line *line, const struct record_reader *reader, uin
         put_decimal(line, value);
         break;
     case RECORD_PART_HEX:
-        put(line, "0x", 2);
-        put_number(line, value, 16, "0123456789abcdef", 1);
+        put_own(line, "0x", 2);
+        put_hex(line, value, "0123456789abcdef", 1);
         break;
     case RECORD_PART_SIGNED:
         if ((int64_t)value < 0)
-            put(line, "-", 1);
+            put_own(line, "-", 1);
         put_decimal(line, (int64_t)value < 0 ? 0 - value : value);
         break;
     case RECORD_PART_DIGITS:
-        put_number(line, value, 16, "0123456789abcdef", 16);
+        put_hex(line, value, "0123456789abcdef", 16);
         break;
     case RECORD_PART_TEXT:
         put_text(line, record_reader_text(reader, value));
@@ -104,9 +165,9 @@ static void put_part(struct line *line, const struct record_reader *reader,
 
     text = record_reader_bytes(reader, part->field, &length);
     if (record_part_is_field(part->type)) {
-        put(line, " ", 1);
+        put_own(line, " ", 1);
         put(line, text, length);
-        put(line, "=", 1);
+        put_own(line, "=", 1);
     } else {
         put(line, text, length);
     }
@@ -132,26 +193,24 @@ size_t record_line_format(const struct record_reader *reader, const struct recor
     const struct record_call *call = RECORD_FIELDS(call, item);
     struct line line = {buffer, size, 0};
 
-    if (size)
-        buffer[0] = '\0';
     for (uint64_t i = 0; i < call->depth && i < MOST_DEPTH; i++)
-        put(&line, "  ", 2);
+        put_own(&line, "  ", 2);
     put_text(&line, call->phase ? "< " : "> ");
     put_text(&line, record_reader_text(reader, call->name));
     if (call->operation) {
-        put(&line, " ", 1);
+        put_own(&line, " ", 1);
         put_text(&line, record_reader_text(reader, call->operation));
     }
     if (call->object && !call->phase) {
-        put(&line, " ", 1);
+        put_own(&line, " ", 1);
         put_handle(&line, record_reader_text(reader, call->object_type)[0], call->object);
     }
     if (call->phase) {
-        put(&line, " 0x", 3);
-        put_number(&line, (uint32_t)call->status, 16, "0123456789ABCDEF", 8);
+        put_own(&line, " 0x", 3);
+        put_hex(&line, (uint32_t)call->status, "0123456789ABCDEF", 8);
     }
     put_parts(&line, reader, item);
-    return line.length;
+    return end_line(&line);
 }
 
 size_t record_line_arguments(const struct record_reader *reader,
@@ -160,9 +219,8 @@ size_t record_line_arguments(const struct record_reader *reader,
     struct line line = {buffer, size, 0};
     size_t skipped;
 
-    if (size)
-        buffer[0] = '\0';
     put_parts(&line, reader, call);
+    end_line(&line);
     skipped = size && buffer[0] == ' ';
     if (skipped)
         memmove(buffer, buffer + 1, strlen(buffer));
@@ -175,8 +233,6 @@ size_t record_parts_format(const struct record_reader *reader,
 {
     struct line line = {buffer, size, 0};
 
-    if (size)
-        buffer[0] = '\0';
     for (size_t i = 0; i < count; i++) {
         const char handle = record_part_handle(parts[i].type);
 
@@ -187,5 +243,5 @@ size_t record_parts_format(const struct record_reader *reader,
         else
             put_value(&line, reader, parts[i].type, parts[i].value);
     }
-    return line.length;
+    return end_line(&line);
 }

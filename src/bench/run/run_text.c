@@ -69,14 +69,16 @@ static void add_bytes(struct writer *writer, int bytes)
 static void write_line(struct writer *writer, uint64_t time_ns, bool is_after, const char *line)
 {
     struct run_text *text = writer->text;
-    const char *result = strstr(line, "0x");
+    const char *result = NULL;
 
     if (text->level == RUN_EVENTS_PAGING && !is_after) {
         snprintf(writer->call, sizeof writer->call, "%s", line);
         writer->call_ns = time_ns;
         return;
     }
-    if (text->level == RUN_EVENTS_PAGING && writer->call[0] && result)
+    if (text->level == RUN_EVENTS_PAGING && writer->call[0])
+        result = strstr(line, "0x");
+    if (result)
         add_bytes(writer,
                   fprintf(text->events, "%" PRIu64 " %s < %s\n", time_ns, writer->call, result));
     else
