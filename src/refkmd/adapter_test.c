@@ -233,6 +233,7 @@ static void unknown_queries_are_not_supported(void **state)
     const bool is_known[2][64] = {
         {[DXGKQAITYPE_DRIVERCAPS] = true,
          [DXGKQAITYPE_QUERYSEGMENT] = true,
+         [DXGKQAITYPE_HISTORYBUFFERPRECISION] = true,
          [DXGKQAITYPE_QUERYSEGMENT3] = true},
         {[DXGKQAITYPE_DRIVERCAPS] = true,
          [DXGKQAITYPE_QUERYSEGMENT4] = true,
@@ -242,7 +243,10 @@ static void unknown_queries_are_not_supported(void **state)
          [DXGKQAITYPE_IOMMU_CAPS] = true,
          [DXGKQAITYPE_PHYSICAL_MEMORY_CAPS] = true,
          [DXGKQAITYPE_PAGETABLELEVELDESC] = true,
-         [DXGKQAITYPE_PHYSICALADAPTERCAPS] = true},
+         [DXGKQAITYPE_PHYSICALADAPTERCAPS] = true,
+         [DXGKQAITYPE_HISTORYBUFFERPRECISION] = true,
+         [DXGKQAITYPE_FRAMEBUFFERSAVESIZE] = true,
+         [DXGKQAITYPE_DEVICE_TYPE_CAPS] = true},
     };
     uint8_t out[1024];
 

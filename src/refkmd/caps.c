@@ -131,6 +131,39 @@ static NTSTATUS query_iommu_caps(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
+/* ---- What the kernel asks besides ------------------------------------------------------------ */
+
+/* One for each node: nothing is logged, and so no bit of a time stamp is valid. */
+static NTSTATUS query_history_precision(struct refkmd_adapter *adapter,
+                                        const DXGKARG_QUERYADAPTERINFO *query)
+{
+    UNREFERENCED_PARAMETER(adapter);
+    RtlZeroMemory(query->pOutputData, query->OutputDataSize);
+    return STATUS_SUCCESS;
+}
+
+/* Nothing of the frame buffer is the driver's own to save: evictions take what there is. */
+static NTSTATUS query_save_size(struct refkmd_adapter *adapter,
+                                const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_FRAMEBUFFERSAVEAREA *area = query->pOutputData;
+
+    UNREFERENCED_PARAMETER(adapter);
+    area->MaximumSize = 0;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS query_device_type(struct refkmd_adapter *adapter,
+                                  const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_DEVICE_TYPE_CAPS *caps = query->pOutputData;
+
+    UNREFERENCED_PARAMETER(adapter);
+    caps->Value = 0;
+    caps->Discrete = 1;
+    return STATUS_SUCCESS;
+}
+
 /* ---- Dispatch -------------------------------------------------------------------------------- */
 
 #define IN_PHYSICAL (1u << REFKMD_PHYSICAL)
@@ -158,6 +191,10 @@ static const struct query_handler handlers[] = {
      RTL_SIZEOF_THROUGH_FIELD(DXGK_PHYSICALADAPTERCAPS, Flags), query_physical_adapter_caps},
     {DXGKQAITYPE_PHYSICAL_MEMORY_CAPS, IN_WDDM_2, sizeof(DXGK_PHYSICAL_MEMORY_CAPS),
      query_physical_memory_caps},
+    {DXGKQAITYPE_HISTORYBUFFERPRECISION, IN_PHYSICAL | IN_WDDM_2,
+     sizeof(DXGKARG_HISTORYBUFFERPRECISION), query_history_precision},
+    {DXGKQAITYPE_FRAMEBUFFERSAVESIZE, IN_WDDM_2, sizeof(DXGK_FRAMEBUFFERSAVEAREA), query_save_size},
+    {DXGKQAITYPE_DEVICE_TYPE_CAPS, IN_WDDM_2, sizeof(DXGK_DEVICE_TYPE_CAPS), query_device_type},
     {DXGKQAITYPE_IOMMU_CAPS, IN_WDDM_2, sizeof(DXGK_IOMMU_CAPS), query_iommu_caps},
     {DXGKQAITYPE_GPUMMUCAPS, IN_GPU_MMU, sizeof(DXGK_GPUMMUCAPS), refkmd_query_gpu_mmu_caps},
     {DXGKQAITYPE_PAGETABLELEVELDESC, IN_GPU_MMU, sizeof(DXGK_PAGE_TABLE_LEVEL_DESC),

@@ -406,16 +406,31 @@ bool vidmm_query_model(struct miniport *miniport, struct vidmm_model_caps *out_c
 }
 
 /*
- * What the bench has no use for, and Windows asks all the same: whatever the driver answers is
- * right.
+ * What the bench has no use for, and Windows asks all the same, from the version on and with room
+ * for exactly the documented answer: whatever the driver answers is right.
  */
-static void ask_for_nothing(struct caps_query *query, DXGK_QUERYADAPTERINFOTYPE type)
+static void ask_for_nothing(struct caps_query *query, ULONG least, DXGK_QUERYADAPTERINFOTYPE type,
+                            UINT bytes)
 {
-    UINT answer = 0;
+    uint64_t answer[DXGK_MAX_ASYMETRICAL_PROCESSING_NODES / 2] = {0}; /* or a UINT32 a node */
     const DXGKARG_QUERYADAPTERINFO arg = {
-        .Type = type, .pOutputData = &answer, .OutputDataSize = sizeof answer};
+        .Type = type, .pOutputData = answer, .OutputDataSize = bytes};
 
-    miniport_query_adapter_info(query->miniport, NULL, &arg);
+    if (caps_is_at_least(query, least))
+        miniport_query_adapter_info(query->miniport, NULL, &arg);
+}
+
+/* Behind the segments. The precision of history buffers is asked for of all nodes at once. */
+static void ask_the_rest(struct caps_query *query)
+{
+    ask_for_nothing(query, DXGKDDI_INTERFACE_VERSION_WDDM1_3, DXGKQAITYPE_HISTORYBUFFERPRECISION,
+                    query->caps->node_count * (UINT)sizeof(DXGKARG_HISTORYBUFFERPRECISION));
+    ask_for_nothing(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0,
+                    DXGKQAITYPE_DISPLAY_DRIVERCAPS_EXTENSION, sizeof(UINT));
+    ask_for_nothing(query, DXGKDDI_INTERFACE_VERSION_WDDM2_4, DXGKQAITYPE_FRAMEBUFFERSAVESIZE,
+                    sizeof(DXGK_FRAMEBUFFERSAVEAREA));
+    ask_for_nothing(query, DXGKDDI_INTERFACE_VERSION_WDDM2_5, DXGKQAITYPE_DEVICE_TYPE_CAPS,
+                    sizeof(DXGK_DEVICE_TYPE_CAPS));
 }
 
 NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services *services,
@@ -439,7 +454,7 @@ NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services 
     if (NT_SUCCESS(status))
         status = query_physical_adapter(&query);
     if (NT_SUCCESS(status) && extra)
-        ask_for_nothing(&query, DXGKQAITYPE_64BITONLYCAPS);
+        ask_for_nothing(&query, 0, DXGKQAITYPE_64BITONLYCAPS, sizeof(UINT));
     if (NT_SUCCESS(status) && out_caps->has_page_tables)
         status = query_mmu(&query);
     if (NT_SUCCESS(status) && out_caps->has_page_tables)
@@ -454,9 +469,7 @@ NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services 
     if (NT_SUCCESS(status))
         status = caps_query_segments(&query);
     if (NT_SUCCESS(status) && extra)
-        ask_for_nothing(&query, DXGKQAITYPE_HISTORYBUFFERPRECISION);
-    if (NT_SUCCESS(status) && extra && caps_is_at_least(&query, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
-        ask_for_nothing(&query, DXGKQAITYPE_DISPLAY_DRIVERCAPS_EXTENSION);
+        ask_the_rest(&query);
     if (NT_SUCCESS(status))
         status = check_level_segments(&query);
     if (!NT_SUCCESS(status))

@@ -90,11 +90,38 @@ static void what_windows_asks_besides_is_asked_in_its_order_and_may_be_refused(v
     assert_non_null(strstr(failure.text, "the system's device and context"));
 }
 
+/* ns-d3dkmddi-_dxgkarg_historybufferprecision, ns-d3dkmddi-_dxgk_framebuffersavearea */
+static void there_is_room_for_exactly_the_documented_answer(void **state)
+{
+    struct vidmm_caps_extra extra = {.before_segments = mark_context};
+    struct vidmm_failure failure;
+    struct vidmm_caps caps;
+    struct fake fake;
+
+    extra.context = &fake;
+    for (unsigned is_new = 0; is_new < 2; is_new++) {
+        make_fake(&fake, is_new ? WDDM26 : WDDM21);
+        assert_int_equal(vidmm_caps_query(&fake.miniport, base_services_libc(), &platform, &extra,
+                                          &caps, &failure),
+                         STATUS_SUCCESS);
+        assert_int_equal(fake.asked_bytes[DXGKQAITYPE_HISTORYBUFFERPRECISION],
+                         caps.node_count * sizeof(DXGKARG_HISTORYBUFFERPRECISION));
+        assert_int_equal(fake.asked_count[DXGKQAITYPE_FRAMEBUFFERSAVESIZE], is_new);
+        assert_int_equal(fake.asked_count[DXGKQAITYPE_DEVICE_TYPE_CAPS], is_new);
+        assert_int_equal(fake.asked_bytes[DXGKQAITYPE_FRAMEBUFFERSAVESIZE],
+                         is_new ? sizeof(DXGK_FRAMEBUFFERSAVEAREA) : 0);
+        assert_int_equal(fake.asked_bytes[DXGKQAITYPE_DEVICE_TYPE_CAPS],
+                         is_new ? sizeof(DXGK_DEVICE_TYPE_CAPS) : 0);
+        vidmm_caps_fini(base_services_libc(), &caps);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_driver_that_knows_no_physical_adapters_has_the_nodes_of_its_driver_caps),
         cmocka_unit_test(the_room_for_a_physical_adapter_is_that_of_the_version),
+        cmocka_unit_test(there_is_room_for_exactly_the_documented_answer),
         cmocka_unit_test(what_windows_asks_besides_is_asked_in_its_order_and_may_be_refused),
     };
 

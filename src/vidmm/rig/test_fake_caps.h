@@ -68,7 +68,8 @@ struct fake {
 
     UINT driver_caps_bytes, physical_adapter_bytes; /* as asked */
     unsigned asked_count[64];
-    unsigned order[64]; /* the types, as asked */
+    UINT asked_bytes[64]; /* OutputDataSize, the last time */
+    unsigned order[64];   /* the types, as asked */
     unsigned asked;
 };
 
