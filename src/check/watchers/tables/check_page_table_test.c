@@ -1,3 +1,5 @@
+#include "base/rng.h"
+#include "check/check_watch.h"
 #include "check/rig/test_rig_tables.h"
 
 /* ---- The range ---- */
@@ -201,6 +203,49 @@ static void two_pages_in_one_place_break_PT_025(void **state)
     assert_string_equal(
         rig->last.detail.where,
         "DxgkDdiBuildPagingBuffer(UPDATE_PAGE_TABLE).pPageTableEntries[2].PageAddress");
+    rig_fini(rig);
+    free(rig);
+}
+
+/* What the account keeps of a table is each entry, however they follow each other. */
+static void entries_are_known_one_by_one(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    const struct check_process *process;
+    uint64_t pages[24] = {0}; /* 0: invalid */
+    struct rng rng;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_make_tables(rig);
+    process = check_find_process(check_ledger(rig->check), rig->process);
+    assert_non_null(process);
+    rng_init(&rng, 1);
+    for (unsigned round = 0; round < 400; round++) {
+        const unsigned first = (unsigned)rng_below(&rng, 24);
+        const unsigned count = 1 + (unsigned)rng_below(&rng, 24 - first);
+        const bool is_repeat = rng_below(&rng, 4) == 0;
+        uint64_t page = 100 + rng_below(&rng, 4);
+        struct rig_update update;
+
+        rig_begin_update(rig, &update, 0, RIG_VA + first * 4096, count);
+        update.arg.UpdatePageTable.Flags.Repeat = is_repeat;
+        for (unsigned i = 0; i < count; i++) {
+            if (!is_repeat)
+                page += rng_below(&rng, 3);
+            update.entries[i].Valid = is_repeat || rng_below(&rng, 8) != 0;
+            update.entries[i].Segment = 1;
+            update.entries[i].PageAddress = page;
+            pages[first + i] = update.entries[i].Valid ? page : 0;
+        }
+        rig_update(rig, &update);
+        for (unsigned i = 0; i < 24; i++) {
+            uint64_t found = 0, word;
+
+            word = check_translate(check_ledger(rig->check), process, RIG_VA + i * 4096, &found);
+            assert_int_equal(word ? check_word_page(word) : 0, pages[i]);
+        }
+    }
     rig_fini(rig);
     free(rig);
 }
@@ -459,6 +504,7 @@ int main(void)
         cmocka_unit_test(an_unknown_process_breaks_PT_024),
         cmocka_unit_test(a_process_may_have_the_handle_NULL),
         cmocka_unit_test(two_pages_in_one_place_break_PT_025),
+        cmocka_unit_test(entries_are_known_one_by_one),
         cmocka_unit_test(unique_protections_end_with_what_they_were_of),
     };
 
