@@ -104,6 +104,10 @@ if(DRYDOCK_TESTS)
                  COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/aarch64_test.sh ${CMAKE_COMMAND}
                          ${CMAKE_SOURCE_DIR} $<TARGET_FILE:drydock>)
         set_tests_properties(install/aarch64 PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:" TIMEOUT 3600)
+        add_test(NAME install/windows-bench
+                 COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/windows_bench_test.sh ${CMAKE_COMMAND}
+                         ${CMAKE_SOURCE_DIR} $<TARGET_FILE:drydock>)
+        set_tests_properties(install/windows-bench PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:" TIMEOUT 3600)
     endif()
     add_test(NAME install/used
              COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/install_test.sh ${CMAKE_COMMAND}

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "bench/child/cage.h"
 
+#if defined(__x86_64__) && defined(__linux__)
+
 #include "base/bits.h"
 #include "bench/child/system_call_names.h"
 
@@ -23,8 +25,6 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
 
 /* Newer than some C libraries' headers. */
 #define POPULATE_READ           22

@@ -24,7 +24,7 @@
 #include <sys/mman.h>
 
 /* Why boundary_create() gives none. */
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
 #define NO_BOUNDARY "no memory for its stacks"
 #else
 #define NO_BOUNDARY                                                                                \

@@ -59,7 +59,7 @@ static void place_in_image(const struct driver_image *image, const void *signal_
 /* Where the signal met the program. */
 static uintptr_t place_of(const ucontext_t *state)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
     return (uintptr_t)state->uc_mcontext.gregs[REG_RIP];
 #elif defined(__aarch64__)
     return (uintptr_t)state->uc_mcontext.pc;

@@ -26,6 +26,7 @@
 #include "base/hash.h"
 #include "bench/child/crash_recorder.h"
 #include "bench/child/journal.h"
+#include "bench/run/host_lack.h"
 #include "machine/signal_hook.h"
 #include "miniport/raw.h"
 #include "trace/trace.h"
@@ -547,6 +548,7 @@ static void execute_once(const struct run_config *config, const struct workload 
     struct run_assembly *run = calloc(1, sizeof *run);
     struct workload_summary summary;
     double start = wall_now();
+    const char *lack;
 
     memset(result, 0, sizeof *result);
     result->config = *config;
@@ -596,6 +598,9 @@ static void execute_once(const struct run_config *config, const struct workload 
         run_record_stage(&run->record, "end");
         give_everything_up(run);
     }
+    lack = host_lack();
+    if (lack && result->outcome != RUN_REFUSED)
+        run_refuse(run, "%s", lack);
     run_writers_tell(run->writers, result);
     run_writers_destroy(run->writers);
     result->has_failed_allocation = run->managers.has_failed;

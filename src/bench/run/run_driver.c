@@ -2,11 +2,11 @@
  * The driver of a run goes up: kernel services and host, DriverEntry, the raw bottom of the stack,
  * the layers over it (run_stack.c), and the start of the adapter.
  */
-#define _GNU_SOURCE /* dl_iterate_phdr() */
 #include "bench/run/run_private.h"
 
 #include "bench/config/profile.h"
 #include "bench/drivers/driver_image.h"
+#include "bench/run/program_code.h"
 #include "bench/run/run_stack.h"
 #include "check/report/decode.h"
 #include "layers/deny.h"
@@ -15,7 +15,6 @@
 
 #include <wdm/registry.h>
 
-#include <link.h>
 #include <stdio.h>
 
 /* ---- Kernel services and host ---------------------------------------------------------------- */
@@ -199,34 +198,12 @@ static bool raise_bottom(struct run_assembly *run)
                                    : enter_driver(run, &data) && raise_raw(run, &data);
 }
 
-struct code_search {
-    uintptr_t address;
-    bool is_found;
-};
-
-static int search_code(struct dl_phdr_info *object, size_t size, void *context)
-{
-    struct code_search *search = context;
-
-    for (unsigned i = 0; i < object->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-
-        search->is_found |= part->p_type == PT_LOAD && part->p_flags & PF_X &&
-                            search->address - object->dlpi_addr - part->p_vaddr < part->p_memsz;
-    }
-    return search->is_found;
-}
-
 /* Of a driver that is linked in: in code of this program or of a library. */
 static bool is_driver_code(void *context, const void *address)
 {
     const struct run_assembly *run = context;
-    struct code_search search = {.address = (uintptr_t)address};
 
-    if (run->image)
-        return driver_image_has_code(run->image, address);
-    dl_iterate_phdr(search_code, &search);
-    return search.is_found;
+    return run->image ? driver_image_has_code(run->image, address) : program_has_code(address);
 }
 
 void run_driver_for_check(const struct run_assembly *run, struct check_config *config)

@@ -105,8 +105,9 @@ static bool write_trace(const char *path, bool is_named, const struct story *sto
     return is_written;
 }
 
-static void tell(const struct cli_arguments *arguments, const char *path, const struct story *story,
-                 const struct perfetto_counts *counts, long bytes)
+static void tell_written(const struct cli_arguments *arguments, const char *path,
+                         const struct story *story, const struct perfetto_counts *counts,
+                         long bytes)
 {
     static const char *const lacks[] = {"cut", "damaged"};
 
@@ -208,7 +209,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
         return CLI_USAGE;
     }
     if (write_trace(path, out != NULL, story, &options, &counts, &bytes)) {
-        tell(arguments, path, story, &counts, bytes);
+        tell_written(arguments, path, story, &counts, bytes);
         status = CLI_FINE;
     }
     story_destroy(story);

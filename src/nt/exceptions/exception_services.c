@@ -66,7 +66,7 @@ VOID NTAPI ProbeForWrite(volatile VOID *Address, SIZE_T Length, ULONG Alignment)
 {
     nt_require_irql(nt_current(), "ProbeForWrite", APC_LEVEL);
     probe((uintptr_t)Address, Length, Alignment);
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
     if (Length)
         direct_touch(Address,
                      Length); /* a page that cannot be written raises where we were called */
@@ -163,7 +163,7 @@ USHORT NTAPI RtlCaptureStackBackTrace(ULONG FramesToSkip, ULONG FramesToCapture,
 /*
  * rcx: where the caller's registers go, aligned to 16 as a CONTEXT is. On the caller's own stack.
  */
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
 void nt_capture_context(void) __attribute__((visibility("hidden")));
 _Static_assert(offsetof(CONTEXT, Rax) == 0x78 && offsetof(CONTEXT, FltSave) == 0x100 &&
                    offsetof(CONTEXT, EFlags) == 0x44 && CONTEXT_FULL == 0x10000b,
@@ -228,7 +228,7 @@ static const struct nt_export services[] = {
     NT_SERVICE(RtlVirtualUnwind),
     NT_SERVICE(RtlRestoreContext),
     NT_SERVICE(RtlCaptureStackBackTrace),
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
     NT_DIRECT("RtlCaptureContext", nt_capture_context),
 #endif
     REFUSED("_CxxThrowException"),

@@ -18,7 +18,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
 
 #define ERROR_WRITE  0x2 /* of a page fault's error code */
 #define ERROR_FETCH  0x10

@@ -77,7 +77,7 @@ static bool step_leaf(const struct nt *nt, struct image_context *context)
 
 bool exception_is_direct(uint64_t address)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
     return address >= (uintptr_t)direct_begin && address < (uintptr_t)direct_end;
 #else
     return false;

@@ -16,7 +16,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <ucontext.h>
@@ -134,7 +133,9 @@ void boundary_report_call(const struct boundary_call *call, uint64_t flags)
 /* Programs may read and write the base of GS. */
 bool boundary_has_gs __attribute__((visibility("hidden")));
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/auxv.h>
+
 #define HAS_BOUNDARY 1
 /* clang-format off */
 __asm__(

@@ -1,6 +1,6 @@
 #include "nt/machine/direct.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
 /* clang-format off */
 __asm__(
     ".text\n"

@@ -23,7 +23,7 @@
 bool direct_is_probe(uint64_t address);
 #define DIRECT_PROBE_PUSHED 16
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
 void *NTAPI direct_copy(void *destination, const void *source, SIZE_T bytes);
 void *NTAPI direct_move(void *destination, const void *source, SIZE_T bytes);
 void *NTAPI direct_set(void *destination, int fill, SIZE_T bytes);

@@ -5,8 +5,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
 #define SET_GS 0x1001 /* arch_prctl()'s ARCH_SET_GS */
 
@@ -36,7 +39,7 @@ static struct kpcr kpcr __attribute__((aligned(4096)));
 
 bool processor_install(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
     kpcr.self = &kpcr;
     kpcr.current_prcb = &kpcr.mxcsr;
     kpcr.mxcsr = 0x1f80;

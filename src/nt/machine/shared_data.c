@@ -10,10 +10,6 @@
 
 #include <wdm/shared_data.h>
 
-#include <signal.h>
-#include <string.h>
-#include <ucontext.h>
-
 #define TICK_100NS 156250u /* KeQueryTimeIncrement() */
 #define TRAP_FLAG  0x100
 
@@ -54,7 +50,11 @@ bool shared_data_has(const void *address)
     return (uintptr_t)address - KI_USER_SHARED_DATA < 4096;
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
+
+#include <signal.h>
+#include <string.h>
+#include <ucontext.h>
 
 static struct {
     union {
@@ -237,19 +237,6 @@ bool shared_data_end(void *context)
     registers[REG_EFL] &= ~TRAP_FLAG;
     shared.is_pending = false;
     return true;
-}
-
-#else
-
-bool shared_data_begin(struct nt *nt, void *context, const ZydisDecodedInstruction *instruction,
-                       const ZydisDecodedOperand *operands)
-{
-    return false;
-}
-
-bool shared_data_end(void *context)
-{
-    return false;
 }
 
 #endif

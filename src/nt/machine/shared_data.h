@@ -18,9 +18,10 @@
 
 #include "nt/nt.h"
 
-#include <Zydis/Zydis.h>
-
 bool shared_data_has(const void *address);
+
+#if defined(__x86_64__) && defined(__linux__)
+#include <Zydis/Zydis.h>
 
 /* In a handler: answers the read that faulted, now or when it faults again. False: it cannot be. */
 bool shared_data_begin(struct nt *nt, void *context, const ZydisDecodedInstruction *instruction,
@@ -28,5 +29,6 @@ bool shared_data_begin(struct nt *nt, void *context, const ZydisDecodedInstructi
 
 /* Behind the instruction, or where it will not run. False: none was begun. */
 bool shared_data_end(void *context);
+#endif
 
 #endif

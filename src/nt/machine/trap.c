@@ -5,6 +5,8 @@
 #define _GNU_SOURCE /* REG_RIP */
 #include "nt/machine/trap.h"
 
+#if defined(__x86_64__) && defined(__linux__)
+
 #include "nt/exceptions/exception.h"
 #include "nt/machine/processor.h"
 #include "nt/machine/shared_data.h"
@@ -26,8 +28,6 @@
 #define MAX_ACCESS_BYTES 64
 #define FAST_FAIL        0x29
 #define SIGNAL_STACK     (64 * 1024)
-
-#if defined(__x86_64__)
 
 /* An instruction that runs alone, with memory where there are registers. */
 struct access {

@@ -5,7 +5,7 @@
 #include "nt/machine/direct.h"
 
 /* rax says how much stack the caller is about to take: every page of it is touched, from above. */
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
 void nt_check_stack(void) __attribute__((visibility("hidden")));
 /* clang-format off */
 __asm__(
@@ -32,7 +32,7 @@ extern const char nt_check_stack_end[] __attribute__((visibility("hidden")));
 
 bool direct_is_probe(uint64_t address)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
     return address >= (uintptr_t)nt_check_stack && address < (uintptr_t)nt_check_stack_end;
 #else
     return false;
@@ -40,7 +40,7 @@ bool direct_is_probe(uint64_t address)
 }
 
 static const struct nt_export services[] = {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__linux__)
     NT_DIRECT("memcpy", direct_copy),
     NT_DIRECT("RtlCopyMemory", direct_copy),
     NT_DIRECT("memmove", direct_move),

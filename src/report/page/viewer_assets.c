@@ -8,12 +8,18 @@
 
 #include "viewer_hash.h" /* VIEWER_SCRIPT_SHA256 */
 
-__asm__(".pushsection .rodata\n"
-        ".globl drydock_viewer_html, drydock_viewer_html_end\n"
-        "drydock_viewer_html:\n"
-        ".incbin \"" DRYDOCK_VIEWER_DIR "/viewer.html\"\n"
-        "drydock_viewer_html_end:\n"
-        ".popsection\n");
+#ifdef __ELF__
+#define DATA_BEGINS ".pushsection .rodata\n"
+#define DATA_ENDS   ".popsection\n"
+#else
+#define DATA_BEGINS ".section .rdata,\"dr\"\n"
+#define DATA_ENDS   ".text\n"
+#endif
+
+__asm__(DATA_BEGINS ".globl drydock_viewer_html, drydock_viewer_html_end\n"
+                    "drydock_viewer_html:\n"
+                    ".incbin \"" DRYDOCK_VIEWER_DIR "/viewer.html\"\n"
+                    "drydock_viewer_html_end:\n" DATA_ENDS);
 
 extern const char drydock_viewer_html[], drydock_viewer_html_end[];
 

@@ -1,0 +1,51 @@
+#include "bench/board/model_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool refuse(char error[GPU_PLUGIN_ERROR_BYTES], const char *path, const char *text)
+{
+    snprintf(error, GPU_PLUGIN_ERROR_BYTES, "%.150s: %.230s", path, text);
+    return false;
+}
+
+#if defined __x86_64__
+#define OWN_MACHINE EM_X86_64
+#elif defined __aarch64__
+#define OWN_MACHINE EM_AARCH64
+#endif
+
+bool model_file_check(const char *path, char error[GPU_PLUGIN_ERROR_BYTES])
+{
+    FILE *file = fopen(path, "rb");
+    Elf64_Ehdr header;
+    size_t got;
+    char text[160];
+
+    if (!file)
+        return refuse(error, path, strerror(errno));
+    got = fread(&header, 1, sizeof header, file);
+    fclose(file);
+    if (got >= 2 && memcmp(&header, "MZ", 2) == 0)
+        return refuse(error, path,
+                      "it is an image for Windows, and a GPU model is a shared object of this "
+                      "system (cc -shared -fPIC)");
+    if (got < sizeof header || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+        return refuse(error, path, "it is no shared object (cc -shared -fPIC makes one)");
+    if (header.e_ident[EI_CLASS] != ELFCLASS64)
+        return refuse(error, path, "it is a shared object of 32 bits, and this bench has 64");
+    if (header.e_type != ET_DYN)
+        return refuse(error, path,
+                      "it is an object file or a program, and no shared object (cc -shared -fPIC "
+                      "makes one)");
+#ifdef OWN_MACHINE
+    if (header.e_machine != OWN_MACHINE) {
+        snprintf(text, sizeof text, "it is for another processor (ELF machine %u; this one is %u)",
+                 header.e_machine, OWN_MACHINE);
+        return refuse(error, path, text);
+    }
+#endif
+    return true;
+}
