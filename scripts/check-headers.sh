@@ -15,7 +15,8 @@ export build
 # A text that its includers set macros for, once for each width of characters:
 templates="src/nt/text/text_print.h"
 
-find ${*:-src zoo} -name '*.h' | grep -v -x -F "$templates" | xargs -P "$(nproc)" -n 1 sh -c '
+# Those of src/windows/ are a compiler's for Windows.
+find ${*:-src zoo} -name '*.h' -not -path 'src/windows/*' | grep -v -x -F "$templates" | xargs -P "$(nproc)" -n 1 sh -c '
     errors=$(${CC:-cc} -std=gnu11 -fsyntax-only -x c -w -DDRYDOCK_SOURCE_DIR=\"\" \
                  -Isrc -Iinclude -Iinclude/wdk -I. -I"$build/generated" "$0" 2>&1) && exit 0
     echo "$errors" | grep -m 1 -E "error|fatal" | sed "s|^|$0: |"

@@ -97,8 +97,8 @@
 typedef void *PVOID, **PPVOID;
 typedef void *HANDLE, **PHANDLE;
 
-typedef char CHAR, *PCHAR, *PCH, *PSTR;
-typedef const char *PCSTR, *PCCH, *PCSZ;
+typedef char CHAR, *PCHAR, *PCH, *PSTR, *LPSTR;
+typedef const char *PCSTR, *PCCH, *PCSZ, *LPCSTR;
 typedef short SHORT, *PSHORT;
 typedef nt_long LONG, *PLONG;
 typedef nt_int64 LONGLONG, *PLONGLONG;

@@ -10,6 +10,7 @@ extern "C" {
 
 int abs(int value);
 int atoi(const char *string);
+long atol(const char *string);
 int rand(void);
 void srand(unsigned int seed);
 void qsort(void *base, size_t count, size_t size, int (*compare)(const void *, const void *));

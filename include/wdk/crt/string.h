@@ -28,6 +28,20 @@ char *strstr(const char *string, const char *part);
 char *strcpy(char *destination, const char *source);
 char *strncpy(char *destination, const char *source, size_t length);
 char *strcat(char *destination, const char *source);
+char *strncat(char *destination, const char *source, size_t length);
+size_t strnlen(const char *string, size_t length);
+size_t strspn(const char *string, const char *characters);
+char *_strupr(char *string);
+char *_strlwr(char *string);
+
+/* 0, or an errno_t: what does not fit is not copied. */
+int strcpy_s(char *destination, size_t size, const char *source);
+int strncpy_s(char *destination, size_t size, const char *source, size_t length);
+int strcat_s(char *destination, size_t size, const char *source);
+int strncat_s(char *destination, size_t size, const char *source, size_t length);
+int memcpy_s(void *destination, size_t size, const void *source, size_t length);
+int memmove_s(void *destination, size_t size, const void *source, size_t length);
+
 int _stricmp(const char *first, const char *second);
 int _strnicmp(const char *first, const char *second, size_t length);
 

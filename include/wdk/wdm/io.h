@@ -212,20 +212,25 @@ typedef struct _CM_RESOURCE_LIST {
 
 /* Objects and the registry. */
 
-#define OBJ_CASE_INSENSITIVE 0x00000040u
-#define OBJ_PERMANENT        0x00000010u
-#define OBJ_KERNEL_HANDLE    0x00000200u
-#define KEY_READ             0x00020019u
-#define DELETE               0x00010000u
-#define READ_CONTROL         0x00020000u
-#define MAXIMUM_ALLOWED      0x02000000u
-#define GENERIC_ALL          0x10000000u
-#define GENERIC_EXECUTE      0x20000000u
-#define GENERIC_WRITE        0x40000000u
-#define GENERIC_READ         0x80000000u
-#define GENERIC_WRITE        0x40000000u
-#define GENERIC_EXECUTE      0x20000000u
-#define GENERIC_ALL          0x10000000u
+#define OBJ_CASE_INSENSITIVE  0x00000040u
+#define OBJ_PERMANENT         0x00000010u
+#define OBJ_KERNEL_HANDLE     0x00000200u
+#define KEY_READ              0x00020019u
+#define FILE_READ_DATA        0x00000001u
+#define FILE_WRITE_DATA       0x00000002u
+#define FILE_APPEND_DATA      0x00000004u
+#define FILE_READ_EA          0x00000008u
+#define FILE_WRITE_EA         0x00000010u
+#define FILE_EXECUTE          0x00000020u
+#define FILE_READ_ATTRIBUTES  0x00000080u
+#define FILE_WRITE_ATTRIBUTES 0x00000100u
+#define DELETE                0x00010000u
+#define READ_CONTROL          0x00020000u
+#define MAXIMUM_ALLOWED       0x02000000u
+#define GENERIC_ALL           0x10000000u
+#define GENERIC_EXECUTE       0x20000000u
+#define GENERIC_WRITE         0x40000000u
+#define GENERIC_READ          0x80000000u
 
 #define InitializeObjectAttributes(attributes, name, flags, root, security)                        \
     do {                                                                                           \

@@ -215,6 +215,7 @@ static void begin_compile(struct build *build)
         "-fms-compatibility",
         "-fms-compatibility-version=19.29",
         "-fno-exceptions",
+        "-fcommon", /* `int x;` in a header of two sources is one variable, as MSVC has it */
         /* Calls, which may raise: clang knows of no other instruction in a __try block that may. */
         "-fno-builtin-memcpy",
         "-fno-builtin-memmove",
