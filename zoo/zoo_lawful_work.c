@@ -780,7 +780,7 @@ const struct zoo_defect zoo_lawful_work[] = {
      .sentence = "has as much for a debug report as there is room for, or nothing",
      .lawful = "nc-d3dkmddi-dxgkddi_collectdbginfo", .plant = plant_fill_report},
     {.id = "L39-syncs-stay", .models = ZOO_ALL, .rules = "",
-     .sentence = "goes on to report vertical syncs when they are switched off, which it needs itself",
+     .sentence = "reports vertical syncs when they are switched off, too: it needs them itself",
      .lawful = "nc-d3dkmddi-dxgkddi_controlinterrupt", .plant = plant_keep_syncs},
     {0},
 };

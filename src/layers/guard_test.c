@@ -615,6 +615,35 @@ static void a_list_of_thousands_of_pages_stands_between_guards(void **state)
     assert_int_equal(read_kept(rig, sizeof(MDL)), LEND_STALE_PAGE);
 }
 
+static DRIVER void keep_work(struct rig *rig, void *arg)
+{
+    rig->kept = (char *)((DXGKARG_RENDER *)arg)->pDmaBuffer - 32;
+    dma[DMA_BYTES + 3]++;
+}
+
+static uint64_t slack_of(void *context, const void *end)
+{
+    return end == dma + DMA_BYTES ? 256 : 0;
+}
+
+/* The driver reads its commands with the CPU when they run; a canary stands behind the buffer. */
+static void work_that_the_driver_may_keep_is_in_its_buffer(void **state)
+{
+    struct rig *rig = *state;
+    const struct guard_config config = {
+        .context = rig, .report = on_breach, .lends_lists = true, .find_slack = slack_of};
+    struct render render;
+
+    miniport_destroy(rig->top);
+    assert_int_equal(guard_layer_create(base_services_libc(), &config, &rig->driver, &rig->top),
+                     STATUS_SUCCESS);
+    rig->deed = keep_work;
+    do_render(rig, &render);
+    assert_ptr_equal(rig->kept, dma);
+    assert_ptr_equal(render.arg.pDmaBuffer, dma + 32);
+    expect_breach(rig, LOAN_BEHIND, "DxgkDdiRender", "pDmaBuffer", 3);
+}
+
 static DRIVER void keep_list(struct rig *rig, void *arg)
 {
     rig->kept = mdl_of(arg);
@@ -839,6 +868,7 @@ int main(void)
         TEST(a_late_write_meets_nothing_that_another_call_was_lent),
         TEST(a_buffer_of_megabytes_stands_between_guards),
         TEST(a_list_of_thousands_of_pages_stands_between_guards),
+        TEST(work_that_the_driver_may_keep_is_in_its_buffer),
         TEST(a_list_that_the_driver_may_keep_is_the_kernels),
         TEST(an_answer_that_is_not_written_is_told),
         TEST(elements_of_an_array_are_named),

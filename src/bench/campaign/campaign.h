@@ -150,8 +150,8 @@ bool campaign_draw_workload(uint64_t seed, const char *focus, struct workload **
 #define CAMPAIGN_MAX_FINDINGS 8 /* texts kept of a run; all are counted */
 #define CAMPAIGN_DETAIL_TEXT  RUN_ENDING_BYTES
 #define CAMPAIGN_CASE_PATH    256
-#define CAMPAIGN_BOARD_TEXT   640
-#define CAMPAIGN_REPLAY_BYTES 2048 /* enough for every replay command */
+#define CAMPAIGN_BOARD_TEXT   6144 /* surroundings, paths and templates, and their quotes */
+#define CAMPAIGN_REPLAY_BYTES 8192 /* enough for every replay command */
 
 struct campaign_finding {
     char kind[16]; /* of the run's finding, or the outcome */

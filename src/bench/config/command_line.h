@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /*
- * Appends " word" to the line, quoted for a shell where it has to be. A word that may not fit is
+ * Appends " word" to the line, quoted for a shell where it has to be. A word that does not fit is
  * left out. A line of size bytes ends with '\0'.
  */
 void command_line_append(char *line, size_t size, const char *word);

@@ -431,8 +431,7 @@ static void unload(void *context)
     miniport_raw_unload(((struct run_assembly *)context)->raw);
 }
 
-/* A driver that has put its own handler in the place of the bench's may fault, and nobody sees it.
- */
+/* Where a driver's own handler stands in the place of the bench's, nobody sees its faults. */
 static void unload_image(struct run_assembly *run)
 {
     const int lost = run->image ? signal_hook_find_lost() : 0;

@@ -128,20 +128,20 @@ static NTSTATUS create_busy(struct run_assembly *run, struct miniport *next,
     return busy_layer_create(services_of(run), next, out_layer);
 }
 
+static bool is_lent_for_call(const struct run_assembly *run, bool may_use_cpu)
+{
+    return run->config->lending == RUN_LENT_AUTO ? !may_use_cpu
+                                                 : run->config->lending != RUN_LENT_KEPT;
+}
+
 bool run_is_lent_for_call(const struct run_assembly *run)
 {
-    const bool works_with_cpu = run->driver.image_path && !run->gpu && !run->plugin;
-
-    return run->config->lending == RUN_LENT_AUTO ? !works_with_cpu
-                                                 : run->config->lending != RUN_LENT_KEPT;
+    return is_lent_for_call(run, run->driver.image_path && !run->gpu && !run->plugin);
 }
 
 bool run_is_work_lent_for_call(const struct run_assembly *run)
 {
-    const bool may_use_cpu = run->driver.image_path && !run->gpu;
-
-    return run->config->lending == RUN_LENT_AUTO ? !may_use_cpu
-                                                 : run->config->lending != RUN_LENT_KEPT;
+    return is_lent_for_call(run, run->driver.image_path && !run->gpu);
 }
 
 static bool checks_rules(const struct run_assembly *run)

@@ -57,7 +57,7 @@
     ROW(SARIF, "sarif", 0, "FILE", "write the findings as SARIF 2.1.0")
 CLI_OPTIONS(OPTIONS)
 
-#define REPLAY_BYTES      1024
+#define REPLAY_BYTES      8192
 #define RUN_LIMIT_SECONDS 600
 
 struct request {

@@ -552,6 +552,20 @@ static void the_nearest_lawful_reports_are_taken(void **state)
     }
 }
 
+static void an_address_that_no_bus_has_is_no_window(void **state)
+{
+    struct vidmm_failure failure;
+    struct vidmm_caps caps;
+    struct fake fake;
+
+    make_fake(&fake, WDDM20);
+    aperture_without_window(&fake);
+    assert_int_equal(query(&fake, &caps, &failure), STATUS_SUCCESS);
+    assert_int_equal(caps.segments[1].cpu_address, 0);
+    assert_int_equal(caps.segments[0].cpu_address, fake.segments[0].CpuTranslatedAddress.QuadPart);
+    vidmm_caps_fini(base_services_libc(), &caps);
+}
+
 /* ---- Not ours ---- */
 
 static void an_iommu_without_a_gpu_mmu_has_no_page_tables_and_is_not_asked_for_any(void **state)
@@ -762,6 +776,7 @@ int main(void)
         cmocka_unit_test(every_broken_rule_is_named_with_its_field),
         cmocka_unit_test(a_flag_beside_Agp_keeps_the_adapter_from_starting),
         cmocka_unit_test(the_nearest_lawful_reports_are_taken),
+        cmocka_unit_test(an_address_that_no_bus_has_is_no_window),
         cmocka_unit_test(an_iommu_without_a_gpu_mmu_has_no_page_tables_and_is_not_asked_for_any),
         cmocka_unit_test(the_model_is_told_by_the_caps_alone),
         cmocka_unit_test(the_drivers_own_failure_comes_out_with_the_query),

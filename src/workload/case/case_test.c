@@ -583,6 +583,30 @@ static void an_option_may_be_a_long_set_of_words(void **state)
     assert_refused(text, sizeof text, "t.case:2: an option's key or value is too long");
 }
 
+/* Which stand in quotes where they would be no word, however long they are. */
+static void options_are_printed_as_they_were(void **state)
+{
+    static const char path[] = "./dry dock \xc3\xa4/#1 \"b\\.so";
+    char words[600] = "id=A", text[1200];
+    struct workload *workload, *again;
+    struct workload_error error;
+    size_t size;
+    char *out;
+
+    for (size_t used = 4; used < sizeof words - 20; used += 15)
+        snprintf(words + used, sizeof words - used, ",value:N%05zu=1", used);
+    snprintf(text, sizeof text, "drydock-case 1\noption surroundings %s\nalloc a size=1\n", words);
+    workload = parse(text);
+    assert_true(workload_set_option(workload, "gpu", path, &error));
+    assert_true(workload_print(workload, &out, &size, &error));
+    again = parse(out);
+    assert_string_equal(workload_option(again, "gpu"), path);
+    assert_string_equal(workload_option(again, "surroundings"), words);
+    workload_free(again);
+    workload_free(workload);
+    free(out);
+}
+
 static void what_is_no_case_file_is_refused(void **state)
 {
     char *line;
@@ -861,6 +885,7 @@ int main(void)
         cmocka_unit_test(the_last_line_needs_no_newline),
         cmocka_unit_test(no_difference_is_overlooked),
         cmocka_unit_test(each_wrong_line_is_refused_by_name),
+        cmocka_unit_test(options_are_printed_as_they_were),
         cmocka_unit_test(what_is_no_case_file_is_refused),
         cmocka_unit_test(what_a_line_leaves_out_is_zero_whatever_stood_above_it),
         cmocka_unit_test(an_option_may_be_a_long_set_of_words),
