@@ -15,6 +15,7 @@
 #include "wdm/callback.h"
 #include "wdm/exception.h"
 #include "wdm/memory.h"
+#include "wdm/interlocked.h"
 #include "wdm/rtl.h"
 #include "wdm/sync.h"
 #include "wdm/lock.h"

@@ -86,9 +86,9 @@ struct nt_host {
      */
     void (*maps)(void *context, const uint64_t *pages, uint64_t count);
     /*
-     * The driver asked the registry for a value, or the system for a device, that is not there: the
-     * word of the surroundings (workload/case/surroundings.h) that would give it,
-     * "value:Foo=NUMBER", "device:\\Device\\X". NULL: nobody cares.
+     * The driver asked the registry for a value, the system for a device, or a port for a number,
+     * that is not there: the word of the surroundings (workload/case/surroundings.h) that would
+     * give it, "value:Foo=NUMBER", "device:\\Device\\X", "port:0x60=NUMBER". NULL: nobody cares.
      */
     void (*in_vain)(void *context, const char *word);
 };
@@ -214,6 +214,9 @@ struct nt_neighbour {
 };
 
 NTSTATUS nt_add_neighbour(struct nt *nt, const struct nt_neighbour *is); /* STATUS_NO_MEMORY */
+
+/* What a port says until the driver writes there; without it ones. STATUS_NO_MEMORY. */
+NTSTATUS nt_set_port(struct nt *nt, uint16_t port, uint32_t value);
 
 /* The key of the driver's installation, as DXGK_DEVICE_INFO names it; a constant. */
 UNICODE_STRING nt_device_registry_path(void);

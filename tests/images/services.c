@@ -22,6 +22,8 @@
 NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath,
                               PDRIVER_INITIALIZATION_DATA DriverInitializationData);
 
+VOID use_intrinsics(VOID); /* intrinsics.c */
+
 #define TAG 'vreS'
 #define REQUIRE(condition)                                                                         \
     do {                                                                                           \
@@ -331,6 +333,7 @@ NTSTATUS NTAPI ServicesInitialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
     REQUIRE((ULONG_PTR)driver->DriverStart <= (ULONG_PTR)ServicesInitialize &&
             (ULONG_PTR)ServicesInitialize < (ULONG_PTR)driver->DriverStart + driver->DriverSize);
     use_what_nobody_has(11, 10);
+    use_intrinsics();
     use_lookaside_lists();
     use_tables();
     read_clocks();

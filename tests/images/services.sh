@@ -1,7 +1,7 @@
 #!/bin/sh
 # A driver image that uses services which call it back, reads the kernel's page of clocks, puts an Unload of its own
-# into its object, sends a request down a stack of devices and connects an interrupt: clean, the same in every run of a
-# seed, and its mistakes are found.
+# into its object, sends a request down a stack of devices, connects an interrupt and uses the compiler's own
+# instructions: clean, the same in every run of a seed, and its mistakes are found.
 #
 # Usage: services.sh DRYDOCK SOURCE
 set -eu
@@ -13,7 +13,7 @@ set -eu
 # build MISTAKE
 build() {
     "$drydock" cc -DSERVICES_MISTAKE="$1" -o "$work/services$1.sys" "$source/tests/images/services.c" \
-        "$work/softcopy.o"
+        "$source/tests/images/intrinsics.c" "$work/softcopy.o"
 }
 # play MISTAKE
 play() {

@@ -1,7 +1,7 @@
 /*
  * Port space, and the lists of pages that go to a device.
  *
- * Place  include/wdk/wdm. No port answers in the bench: reads give ones, and each is told.
+ * Place  include/wdk/wdm. What ports say in the bench: docs/case-format.md, surroundings.
  */
 #ifndef WDM_PORT_H
 #define WDM_PORT_H

@@ -1,5 +1,5 @@
 /*
- * Run-time library: memory, linked lists, strings, interlocked operations, debug output.
+ * Run-time library: memory, linked lists, strings, debug output.
  *
  * Place  include/wdk/wdm.
  */
@@ -101,88 +101,6 @@ FORCEINLINE PSINGLE_LIST_ENTRY PopEntryList(PSINGLE_LIST_ENTRY ListHead)
         ListHead->Next = first->Next;
     return first;
 }
-
-/* Interlocked operations: full barriers. Increment, Decrement return the new value, the others the
- * old one. */
-
-FORCEINLINE LONG InterlockedIncrement(volatile LONG *Addend)
-{
-    return __atomic_add_fetch(Addend, 1, __ATOMIC_SEQ_CST);
-}
-
-FORCEINLINE LONG InterlockedDecrement(volatile LONG *Addend)
-{
-    return __atomic_sub_fetch(Addend, 1, __ATOMIC_SEQ_CST);
-}
-
-FORCEINLINE LONG InterlockedExchange(volatile LONG *Target, LONG Value)
-{
-    return __atomic_exchange_n(Target, Value, __ATOMIC_SEQ_CST);
-}
-
-FORCEINLINE LONG InterlockedExchangeAdd(volatile LONG *Addend, LONG Value)
-{
-    return __atomic_fetch_add(Addend, Value, __ATOMIC_SEQ_CST);
-}
-
-FORCEINLINE LONG InterlockedOr(volatile LONG *Destination, LONG Value)
-{
-    return __atomic_fetch_or(Destination, Value, __ATOMIC_SEQ_CST);
-}
-
-FORCEINLINE LONG InterlockedAnd(volatile LONG *Destination, LONG Value)
-{
-    return __atomic_fetch_and(Destination, Value, __ATOMIC_SEQ_CST);
-}
-
-FORCEINLINE LONG InterlockedCompareExchange(volatile LONG *Destination, LONG Exchange,
-                                            LONG Comparand)
-{
-    __atomic_compare_exchange_n(Destination, &Comparand, Exchange, FALSE, __ATOMIC_SEQ_CST,
-                                __ATOMIC_SEQ_CST);
-    return Comparand;
-}
-
-FORCEINLINE LONG64 InterlockedIncrement64(volatile LONG64 *Addend)
-{
-    return __atomic_add_fetch(Addend, 1, __ATOMIC_SEQ_CST);
-}
-
-FORCEINLINE LONG64 InterlockedDecrement64(volatile LONG64 *Addend)
-{
-    return __atomic_sub_fetch(Addend, 1, __ATOMIC_SEQ_CST);
-}
-
-FORCEINLINE LONG64 InterlockedExchange64(volatile LONG64 *Target, LONG64 Value)
-{
-    return __atomic_exchange_n(Target, Value, __ATOMIC_SEQ_CST);
-}
-
-FORCEINLINE LONG64 InterlockedCompareExchange64(volatile LONG64 *Destination, LONG64 Exchange,
-                                                LONG64 Comparand)
-{
-    __atomic_compare_exchange_n(Destination, &Comparand, Exchange, FALSE, __ATOMIC_SEQ_CST,
-                                __ATOMIC_SEQ_CST);
-    return Comparand;
-}
-
-FORCEINLINE PVOID InterlockedExchangePointer(PVOID volatile *Target, PVOID Value)
-{
-    return __atomic_exchange_n(Target, Value, __ATOMIC_SEQ_CST);
-}
-
-FORCEINLINE PVOID InterlockedCompareExchangePointer(PVOID volatile *Destination, PVOID Exchange,
-                                                    PVOID Comparand)
-{
-    __atomic_compare_exchange_n(Destination, &Comparand, Exchange, FALSE, __ATOMIC_SEQ_CST,
-                                __ATOMIC_SEQ_CST);
-    return Comparand;
-}
-
-#define KeMemoryBarrier() __atomic_thread_fence(__ATOMIC_SEQ_CST)
-#ifndef MemoryBarrier
-#define MemoryBarrier() KeMemoryBarrier()
-#endif
 
 /* Strings. Length counts bytes, without a terminator. */
 

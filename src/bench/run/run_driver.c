@@ -58,6 +58,9 @@ static bool place_surroundings(struct run_assembly *run)
             snprintf(neighbour.path, sizeof neighbour.path, "%s", word.name);
             status = nt_add_neighbour(run->nt, &neighbour);
             break;
+        case WORKLOAD_SURROUNDING_PORT:
+            status = nt_set_port(run->nt, (uint16_t)word.place, word.number);
+            break;
         default:
             break;
         }

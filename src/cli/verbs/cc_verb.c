@@ -222,6 +222,7 @@ static void begin_compile(struct build *build)
         "-fno-builtin-memset",
         "-fno-builtin-memcmp",
         "-fno-stack-protector",
+        "-mcx16", /* _InterlockedCompareExchange128 */
         "-D_KERNEL_MODE=1",
         "-D_AMD64_=1",
         "-D_M_AMD64=100",

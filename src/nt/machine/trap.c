@@ -8,6 +8,7 @@
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "nt/exceptions/exception.h"
+#include "nt/machine/port.h"
 #include "nt/machine/processor.h"
 #include "nt/machine/shared_data.h"
 #include "nt/nt_private.h"
@@ -228,6 +229,27 @@ static bool move_control(ucontext_t *state, const struct instruction *instructio
     return false;
 }
 
+/* "in" and "out": of DX or an immediate number, from or to a part of EAX. */
+static void access_port(greg_t *registers, const struct instruction *instruction)
+{
+    const bool is_write = instruction->info.mnemonic == ZYDIS_MNEMONIC_OUT;
+    const ZydisDecodedOperand *where = &instruction->operands[is_write ? 0 : 1];
+    const unsigned bytes = instruction->operands[is_write ? 1 : 0].size / 8u;
+    const uint64_t part = UINT64_MAX >> (64 - 8 * bytes);
+    uint64_t rax = (uint64_t)registers[REG_RAX];
+    uint16_t port;
+
+    port = where->type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? (uint16_t)where->imm.value.u
+                                                       : (uint16_t)registers[REG_RDX];
+    if (is_write) {
+        nt_write_port(trap.nt, port, bytes, (uint32_t)(rax & part));
+        return;
+    }
+    /* A write of EAX clears the upper half of RAX, one of a smaller part leaves the rest. */
+    rax = bytes == 4 ? 0 : rax & ~part;
+    registers[REG_RAX] = (greg_t)(rax | nt_read_port(trap.nt, port, bytes));
+}
+
 static bool answer(ucontext_t *state, const struct instruction *instruction)
 {
     greg_t *registers = state->uc_mcontext.gregs;
@@ -255,11 +277,8 @@ static bool answer(ucontext_t *state, const struct instruction *instruction)
         report("registers of the processor's model", rip);
         return true;
     case ZYDIS_MNEMONIC_IN:
-        report("ports", rip);
-        registers[REG_RAX] = 0;
-        return true;
     case ZYDIS_MNEMONIC_OUT:
-        report("ports", rip);
+        access_port(registers, instruction);
         return true;
     default:
         return false;

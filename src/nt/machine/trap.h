@@ -18,9 +18,10 @@
  *            The IRQL. Moves from and to CR8, which compilers inline for KeGetCurrentIrql() and
  *            KeRaiseIrql(), are those functions.
  *
- *            Instructions for a kernel only. Disabling interrupts, flushing caches: nothing to do
- *            on the one processor of the bench. Port and machine register access, halting:
- *            reported, reads give zero. "int 29h" (__fastfail) is bug check 0x139 with its code.
+ *            Instructions for a kernel only. "in" and "out" reach the ports (port.h). Disabling
+ *            interrupts, flushing caches: nothing to do on the one processor of the bench. Machine
+ *            register access, halting: reported, reads give zero. "int 29h" (__fastfail) is bug
+ *            check 0x139 with its code.
  * Limits     One kernel a process. An access to registers costs two signals, some microseconds.
  *            The time stamp counter (rdtsc) is the host's, so a driver that decides by it is not
  *            deterministic. Linux can refuse it, but only to all code of the thread, and the C

@@ -1,5 +1,5 @@
 /*
- * The calendar, against days that are counted one after the other; ports; the first entry of an
+ * The calendar, against days that are counted one after the other; the first entry of an
  * SLIST.
  */
 #include "nt/rig/test_kernel.h"
@@ -66,19 +66,6 @@ static void what_is_no_time_is_refused(void **state)
     assert_false(RtlTimeToSecondsSince1970(&time, &seconds));
 }
 
-static void there_are_no_ports(void **state)
-{
-    struct test_kernel *kernel = *state;
-    UCHAR bytes[2] = {1, 2};
-
-    READ_PORT_BUFFER_UCHAR((PUCHAR)(ULONG_PTR)0x3f8, bytes, 2);
-    assert_int_equal(bytes[0], 0xff);
-    assert_int_equal(bytes[1], 0xff);
-    assert_string_equal(kernel->missing, "READ_PORT_BUFFER_UCHAR (there is no port space)");
-    WRITE_PORT_BUFFER_ULONG((PULONG)(ULONG_PTR)0x3f8, (ULONG[]){1}, 1);
-    assert_string_equal(kernel->missing, "WRITE_PORT_BUFFER_ULONG (there is no port space)");
-}
-
 static void an_slist_shows_its_first_entry(void **state)
 {
     SLIST_HEADER head;
@@ -98,7 +85,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(days_follow_each_other),
         KERNEL_TEST(what_is_no_time_is_refused),
-        KERNEL_TEST(there_are_no_ports),
         KERNEL_TEST(an_slist_shows_its_first_entry),
     };
 

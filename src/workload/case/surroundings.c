@@ -219,16 +219,29 @@ static const char *read_registers(const char *text, size_t length, struct worklo
                : "registers=memory or registers=ones";
 }
 
-static const char *read_register(const char *text, size_t length, struct workload_surrounding *out)
+/* "PLACE=NUMBER". */
+static bool read_placed(const char *text, size_t length, struct workload_surrounding *out)
 {
     const char *rest, *end = text + length;
     size_t name;
 
-    if (!split(text, length, &name, &rest) || !read_number(text, name, &out->place) ||
-        out->place % 4 || out->place >= WORKLOAD_SURROUNDING_REGISTER_END ||
-        !read_number(rest, (size_t)(end - rest), &out->number))
-        return "register:OFFSET=NUMBER, the offset a multiple of 4 below 128M";
-    return NULL;
+    return split(text, length, &name, &rest) && read_number(text, name, &out->place) &&
+           read_number(rest, (size_t)(end - rest), &out->number);
+}
+
+static const char *read_register(const char *text, size_t length, struct workload_surrounding *out)
+{
+    return read_placed(text, length, out) && out->place % 4 == 0 &&
+                   out->place < WORKLOAD_SURROUNDING_REGISTER_END
+               ? NULL
+               : "register:OFFSET=NUMBER, the offset a multiple of 4 below 128M";
+}
+
+static const char *read_port(const char *text, size_t length, struct workload_surrounding *out)
+{
+    return read_placed(text, length, out) && out->place <= UINT16_MAX
+               ? NULL
+               : "port:ADDRESS=NUMBER, the address below 64K";
 }
 
 /* Each gives what was expected; NULL: the word is right. */
@@ -247,10 +260,11 @@ static const struct form {
     {"address:", WORKLOAD_SURROUNDING_ADDRESS, read_address},
     {"registers=", WORKLOAD_SURROUNDING_REGISTERS, read_registers},
     {"register:", WORKLOAD_SURROUNDING_REGISTER, read_register},
+    {"port:", WORKLOAD_SURROUNDING_PORT, read_port},
 };
 
 #define FORMS_EXPECTED                                                                             \
-    "id=, value:, text:, bytes:, device:, pci:, bar:, address:, registers= or register:"
+    "id=, value:, text:, bytes:, device:, pci:, bar:, address:, registers=, register: or port:"
 
 /* The word that was expected; NULL: the word is right. */
 static const char *read_word(const char *text, size_t length, struct workload_surrounding *out)

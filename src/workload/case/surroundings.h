@@ -17,6 +17,7 @@
  *                address:0=0xf0000000            where it lies; of 0 and 2
  *                registers=ones                  registers keep nothing; or memory: they do
  *                register:0x40=7                 what the u32 at byte 0x40 of them says at first
+ *                port:0x1ce=0xb0c5               what a port of the processor says at first
  *
  *            %XX in the names and texts of the registry is the character of that number. The name
  *            of a value is looked for in the driver's own keys; behind the last backslash of a path
@@ -49,6 +50,7 @@ enum workload_surrounding_kind {
     WORKLOAD_SURROUNDING_ADDRESS,
     WORKLOAD_SURROUNDING_REGISTERS,
     WORKLOAD_SURROUNDING_REGISTER,
+    WORKLOAD_SURROUNDING_PORT,
 };
 
 /* struct workload_surrounding.place of a PCI word. */

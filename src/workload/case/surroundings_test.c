@@ -41,8 +41,8 @@ static void words_are_read_one_by_one(void **state)
 static void the_board_and_the_registry_have_words(void **state)
 {
     const char *at = "text:A%20B=x%2Cy,bytes:\\Registry\\Machine\\B=00Ff,pci:class=0x038000,"
-                     "bar:4=64K,bar:0=0,registers=ones,registers=memory,register:0x40=7,address:2="
-                     "0x100000000,text:E=";
+                     "bar:4=64K,bar:0=0,registers=ones,registers=memory,register:0x40=7,"
+                     "port:0xffff=0xb0c5,address:2=0x100000000,text:E=";
     struct workload_surrounding word;
     struct workload_error error;
 
@@ -77,6 +77,10 @@ static void the_board_and_the_registry_have_words(void **state)
     assert_int_equal(word.kind, WORKLOAD_SURROUNDING_REGISTER);
     assert_int_equal(word.place, 0x40);
     assert_int_equal(word.number, 7);
+    assert_true(workload_surroundings_next(&at, &word));
+    assert_int_equal(word.kind, WORKLOAD_SURROUNDING_PORT);
+    assert_int_equal(word.place, 0xffff);
+    assert_int_equal(word.number, 0xb0c5);
     assert_true(workload_surroundings_next(&at, &word));
     assert_int_equal(word.kind, WORKLOAD_SURROUNDING_ADDRESS);
     assert_int_equal(word.place, 2);
@@ -122,6 +126,8 @@ static void a_message_names_the_offending_word(void **state)
         {"registers=none", "'registers=none'"},
         {"register:2=1", "'register:2=1'"},
         {"register:0x8000000=1", "'register:0x8000000=1'"},
+        {"port:0x10000=1", "'port:0x10000=1'"},
+        {"port:0x60", "'port:0x60'"},
     };
     struct workload_error error;
 
