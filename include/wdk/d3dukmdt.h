@@ -68,6 +68,13 @@ typedef UINT D3DDDI_VIDEO_PRESENT_TARGET_ID;
 #define D3DDDI_ID_ANY           ((UINT)~1u)
 #define D3DDDI_ID_ALL           ((UINT)~2u)
 
+/* A number of four characters, the first in the low byte. */
+#ifndef MAKEFOURCC
+#define MAKEFOURCC(ch0, ch1, ch2, ch3)                                                             \
+    ((DWORD)(BYTE)(ch0) | (DWORD)(BYTE)(ch1) << 8 | (DWORD)(BYTE)(ch2) << 16 |                     \
+     (DWORD)(BYTE)(ch3) << 24)
+#endif
+
 /* Surface formats keep the numbers of the Direct3D 9 format enumeration. */
 typedef enum _D3DDDIFORMAT {
     D3DDDIFMT_UNKNOWN = 0,
@@ -134,6 +141,7 @@ typedef enum _D3DDDIFORMAT {
     /* Four characters each, the first in the low byte. */
     D3DDDIFMT_UYVY = 0x59565955,
     D3DDDIFMT_YUY2 = 0x32595559,
+    D3DDDIFMT_MULTI2_ARGB8 = 0x3154454d,
     D3DDDIFMT_DXT1 = 0x31545844,
     D3DDDIFMT_DXT2 = 0x32545844,
     D3DDDIFMT_DXT3 = 0x33545844,

@@ -116,6 +116,7 @@ typedef char16_t WCHAR;
 #else
 typedef unsigned short WCHAR;
 #endif
+typedef const WCHAR *PCWCHAR;
 typedef WCHAR *PWCHAR, *PWSTR, *PWCH, *LPWSTR, *PZZWSTR;
 typedef const WCHAR *PCWSTR, *PCWCH, *LPCWSTR;
 

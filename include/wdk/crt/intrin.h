@@ -115,6 +115,45 @@ DRYDOCK_INTRINSIC void __lidt(void *descriptor)
     __asm__ volatile("lidt %0" : : "m"(*(char(*)[10])descriptor));
 }
 
+DRYDOCK_INTRINSIC void _sgdt(void *descriptor)
+{
+    __asm__ volatile("sgdt %0" : "=m"(*(char(*)[10])descriptor));
+}
+
+DRYDOCK_INTRINSIC void _lgdt(void *descriptor)
+{
+    __asm__ volatile("lgdt %0" : : "m"(*(char(*)[10])descriptor));
+}
+
+/* The bases of FS and GS; the compiler has them for processors of its choice alone. */
+#define DRYDOCK_SEGMENT_BASE(segment)                                                              \
+    DRYDOCK_INTRINSIC unsigned __int64 _read##segment##base_u64(void)                              \
+    {                                                                                              \
+        unsigned __int64 base;                                                                     \
+                                                                                                   \
+        __asm__ volatile("rd" #segment "base %0" : "=r"(base));                                    \
+        return base;                                                                               \
+    }                                                                                              \
+    DRYDOCK_INTRINSIC unsigned int _read##segment##base_u32(void)                                  \
+    {                                                                                              \
+        return (unsigned int)_read##segment##base_u64();                                           \
+    }                                                                                              \
+    DRYDOCK_INTRINSIC void _write##segment##base_u64(unsigned __int64 base)                        \
+    {                                                                                              \
+        __asm__ volatile("wr" #segment "base %0" : : "r"(base) : "memory");                        \
+    }                                                                                              \
+    DRYDOCK_INTRINSIC void _write##segment##base_u32(unsigned int base)                            \
+    {                                                                                              \
+        _write##segment##base_u64(base);                                                           \
+    }
+
+#ifndef __FSGSBASE__
+DRYDOCK_SEGMENT_BASE(fs)
+DRYDOCK_SEGMENT_BASE(gs)
+#endif
+
+#undef DRYDOCK_SEGMENT_BASE
+
 DRYDOCK_INTRINSIC unsigned int __getcallerseflags(void)
 {
     return (unsigned int)__builtin_ia32_readeflags_u64();

@@ -10,6 +10,11 @@
 
 #include "../d3dkmddi.h"
 
+/* Of video.h, which drivers that serve both models of Windows name. */
+typedef LONG VP_STATUS, *PVP_STATUS;
+typedef BOOLEAN MINIPORT_SYNCHRONIZE_ROUTINE(PVOID Context);
+typedef MINIPORT_SYNCHRONIZE_ROUTINE *PMINIPORT_SYNCHRONIZE_ROUTINE;
+
 typedef enum _DXGK_CHILD_DEVICE_TYPE {
     TypeUninitialized,
     TypeVideoOutput,

@@ -7,6 +7,7 @@
 #define WDM_BASE_H
 
 #include "../ntstatus.h"
+#include "../sdkddkver.h"
 #include "../windef.h"
 
 typedef struct _DRIVER_OBJECT DRIVER_OBJECT, *PDRIVER_OBJECT;

@@ -12,7 +12,7 @@
 #include "base.h"
 
 /* One operation under one name, for one type. */
-#define DRYDOCK_INTERLOCKED(name, type, operation)                                         \
+#define DRYDOCK_INTERLOCKED(name, type, operation)                                                 \
     FORCEINLINE type name(type volatile *Target, type Value)                                       \
     {                                                                                              \
         return operation(Target, Value, __ATOMIC_SEQ_CST);                                         \

@@ -64,6 +64,14 @@ typedef struct _MDL {
     ULONG ByteOffset;
 } MDL, *PMDL;
 
+/* An MDL in memory of the driver's own, which has room for the numbers of its pages. */
+#define MmInitializeMdl(mdl, base, length)                                                         \
+    ((void)((mdl)->Next = NULL,                                                                    \
+            (mdl)->Size =                                                                          \
+                (CSHORT)(sizeof(MDL) +                                                             \
+                         sizeof(PFN_NUMBER) * ADDRESS_AND_SIZE_TO_SPAN_PAGES(base, length)),       \
+            (mdl)->MdlFlags = 0, (mdl)->StartVa = (PVOID)PAGE_ALIGN(base),                         \
+            (mdl)->ByteOffset = BYTE_OFFSET(base), (mdl)->ByteCount = (ULONG)(length)))
 #define MmGetMdlPfnArray(mdl)       ((PPFN_NUMBER)((PMDL)(mdl) + 1))
 #define MmGetMdlByteCount(mdl)      ((mdl)->ByteCount)
 #define MmGetMdlByteOffset(mdl)     ((mdl)->ByteOffset)

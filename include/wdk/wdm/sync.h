@@ -243,6 +243,8 @@ EXTERN_C_END
 #define LOW_REALTIME_PRIORITY 16
 #define HIGH_PRIORITY         31
 #define THREAD_ALL_ACCESS     0x001fffffu
+#define EVENT_QUERY_STATE     0x0001u
+#define EVENT_MODIFY_STATE    0x0002u
 #define EVENT_ALL_ACCESS      0x001f0003u
 #define SYNCHRONIZE           0x00100000u
 

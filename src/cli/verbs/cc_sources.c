@@ -25,6 +25,10 @@
 #define MAX_FUNCTIONS 256
 #define NAME_BYTES    96
 
+/* How far below a folder of headers a name like "VBox/Types.h" is found in any case. */
+#define MAX_FOLDER_DEPTH  4
+#define MAX_INNER_FOLDERS 4096
+
 struct trace_function {
     char name[NAME_BYTES];
     char condition[MAX_WORDS][NAME_BYTES], value[MAX_WORDS][NAME_BYTES];
@@ -128,6 +132,29 @@ static bool has_header(const char *path)
     return found;
 }
 
+/* A folder and those in it, as "VBox/Types.h" names them: so deep, and so many of them. */
+static void write_overlay_tree(FILE *file, const char *path, unsigned depth, unsigned *left)
+{
+    DIR *folder;
+    struct dirent *entry;
+
+    if (has_header(path))
+        write_overlay_folder(file, path);
+    folder = depth ? opendir(path) : NULL;
+    while (folder && *left && (entry = readdir(folder))) {
+        char *inner = NULL;
+
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
+            asprintf(&inner, "%s/%s", path, entry->d_name) < 0)
+            continue;
+        --*left;
+        write_overlay_tree(file, inner, depth - 1, left);
+        free(inner);
+    }
+    if (folder)
+        closedir(folder);
+}
+
 bool cc_write_overlay(const char *folder, const struct cc_folders *folders)
 {
     char path[PATH_MAX];
@@ -148,9 +175,12 @@ bool cc_write_overlay(const char *folder, const struct cc_folders *folders)
           file);
     write_quoted(file, path);
     fputc('\n', file);
-    for (size_t i = 0; i < folders->count; i++)
-        if (is_first(folders, i) && has_header(folders->paths[i]))
-            write_overlay_folder(file, folders->paths[i]);
+    for (size_t i = 0; i < folders->count; i++) {
+        unsigned left = MAX_INNER_FOLDERS;
+
+        if (is_first(folders, i))
+            write_overlay_tree(file, folders->paths[i], MAX_FOLDER_DEPTH, &left);
+    }
     if (fclose(file) == 0)
         return true;
     cli_error("cc: cannot write %s: %s", path, strerror(errno));

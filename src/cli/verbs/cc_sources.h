@@ -3,7 +3,8 @@
  *
  * Place      cli. Uses nothing but the host; cc_verb calls it before it compiles.
  * Model      Two things. Header names are found whatever their case: an overlay of the file system
- *            lists the headers of the folders that a build includes from, and clang is given that.
+ *            lists the headers of the folders that a build includes from, and of those in them, and
+ *            clang is given that.
  *            And a source that includes "NAME.tmh" traces by WPP, whose preprocessor writes that
  *            file: here one is written that gives every trace function that a header declares (the
  *            lines "FUNC ..." of its WPP configuration) the documented shape without the message -

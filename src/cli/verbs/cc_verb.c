@@ -223,6 +223,7 @@ static void begin_compile(struct build *build)
         "-fno-builtin-memcmp",
         "-fno-stack-protector",
         "-mcx16", /* _InterlockedCompareExchange128 */
+        "-U__SIZEOF_INT128__", /* Microsoft's compiler has no integer of 128 bits */
         "-D_KERNEL_MODE=1",
         "-D_AMD64_=1",
         "-D_M_AMD64=100",
@@ -230,6 +231,7 @@ static void begin_compile(struct build *build)
         "-D_WIN32=1",
         "-DDRYDOCK=1",
         "-Wno-microsoft",
+        "-Wno-c++11-narrowing", /* a warning of Microsoft's compiler, and of few builds */
         "-Wno-nonportable-include-path",
         "-Wno-pragma-pack",
         "-Wno-unknown-pragmas",
