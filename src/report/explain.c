@@ -169,6 +169,7 @@ static const char *call_of(const char *id)
         {"PWR", "DxgkDdiSetPowerState"},
         {"TDR", "DxgkDdiResetFromTimeout, DxgkDdiResetEngine"},
         {"IOMMU", "BeginExclusiveAccess, EndExclusiveAccess"},
+        {"HWQ", "DxgkDdiCreateHwQueue, DxgkDdiSubmitCommandToHwQueue"},
         {"CALL", "any call"},
     };
     size_t length = strcspn(id, "-");
