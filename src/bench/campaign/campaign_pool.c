@@ -527,9 +527,9 @@ static void find_cause_of_end(const struct journal_reader *journal, struct campa
 }
 
 /* A record in the place of the one that the worker does not give any more. */
-static void record_end(struct pool *pool, struct worker *worker, enum campaign_outcome outcome,
-                       int status)
+static void record_end(struct pool *pool, struct worker *worker, enum child_hang hang, int status)
 {
+    enum campaign_outcome outcome = hang ? CAMPAIGN_HUNG : CAMPAIGN_CRASHED;
     const struct campaign_options *options = pool->options;
     struct campaign_record *record = calloc(1, sizeof *record);
     struct campaign_finding *finding;
@@ -562,8 +562,9 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
         return;
     }
     finding = put_first(record, campaign_outcome_name(outcome));
-    if (outcome == CAMPAIGN_HUNG)
-        crash_recorder_explain_hang(worker->recorder, options->run_limit_seconds, how, sizeof how);
+    if (hang)
+        crash_recorder_explain_hang(worker->recorder, hang, options->run_limit_seconds, how,
+                                    sizeof how);
     else
         crash_recorder_explain_end(worker->recorder, status, output, how, sizeof how);
     if (crash_recorder_blames_model(worker->recorder, campaign_setting(options, "gpu"), how,
@@ -645,7 +646,7 @@ static void answer(struct pool *pool, struct worker *worker, struct campaign_rec
     case JOURNAL_GOT_LATE:
     case JOURNAL_GOT_CLOSED:
         status = end_worker(worker, &is_late);
-        record_end(pool, worker, is_late ? CAMPAIGN_HUNG : CAMPAIGN_CRASHED, status);
+        record_end(pool, worker, is_late ? CHILD_CUT_OFF : CHILD_ENDS, status);
         close(worker->errors);
         break;
     }
@@ -706,7 +707,7 @@ static void kill_late(struct pool *pool, struct campaign_record *record)
         make_it_tell(worker, record);
         kill(worker->pid, SIGKILL);
         end_worker(worker, &is_late);
-        record_end(pool, worker, CAMPAIGN_HUNG, 0);
+        record_end(pool, worker, CHILD_OVERDUE, 0);
         close(worker->errors);
         feed(pool, worker);
     }

@@ -34,6 +34,9 @@
 #define LANDLOCK_VERSION_FLAG   1
 #define SYS_CLOSE_RANGE         436
 
+#define MAX_VALUES        12
+#define MAX_KEPT          (MAX_VALUES - 1)
+#define MAX_CONDITIONS    2
 #define MAX_RANGES        128
 #define RANGE_STEPS       6
 #define LOW(value)        (uint32_t)(value)
@@ -46,6 +49,10 @@ static cage_reporter *reporter;
 static void *reporter_context;
 static bool is_closed;
 
+/* The standard files, and those that cage_leave_files() left. The parent is told through them. */
+static uint32_t kept_files[MAX_KEPT] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+static unsigned kept_count = STDERR_FILENO + 1;
+
 void cage_set_reporter(cage_reporter *report, void *context)
 {
     reporter = report;
@@ -54,12 +61,16 @@ void cage_set_reporter(cage_reporter *report, void *context)
 
 /* ---- What may be done ------------------------------------------------------------------------ */
 
-#define MAX_VALUES     12
-#define MAX_CONDITIONS 2
-
 /* An argument that a call on the list has to have. */
 struct condition {
-    enum { NO_CONDITION, IS_OWN_PROCESS, IS_OWN_PROCESS_OR_ZERO, IS_NULL, IS_ONE_OF } kind;
+    enum {
+        NO_CONDITION,
+        IS_OWN_PROCESS,
+        IS_OWN_PROCESS_OR_ZERO,
+        IS_NULL,
+        IS_ONE_OF,
+        IS_NOT_KEPT, /* a file that the process is not left with */
+    } kind;
     unsigned argument;
     unsigned value_count;
     uint32_t values[MAX_VALUES]; /* of IS_ONE_OF */
@@ -99,7 +110,7 @@ static const struct allowed_call allowed[] = {
                            MADV_DODUMP, POPULATE_READ, POPULATE_WRITE)),
     /* Files that are open. */
     FREE(read), FREE(write), FREE(readv), FREE(writev), FREE(pread64), FREE(pwrite64), FREE(lseek),
-    FREE(close), FREE(fstat), FREE(ftruncate),
+    FREE(fstat), CALL(close, IF(IS_NOT_KEPT, 0)), CALL(ftruncate, IF(IS_NOT_KEPT, 0)),
     CALL(sendto, IF(IS_NULL, 4)), CALL(recvfrom, IF(IS_NULL, 4)),
     CALL(fcntl, IF_VALUE(IS_ONE_OF, 1, F_GETFD, F_SETFD, F_GETFL)),
     CALL(ioctl, IF_VALUE(IS_ONE_OF, 1, TCGETS)), /* isatty() */
@@ -178,6 +189,11 @@ static unsigned add_condition(struct sock_filter *at, const struct condition *co
         for (unsigned i = 0; i < condition->value_count; i++)
             at[count++] =
                 JUMP(BPF_JEQ, condition->values[i], (uint8_t)(condition->value_count - i), 0);
+        break;
+    case IS_NOT_KEPT:
+        for (unsigned i = 0; i < kept_count; i++)
+            at[count++] = JUMP(BPF_JEQ, kept_files[i], (uint8_t)(kept_count - i), 0);
+        at[count++] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 1);
         break;
     }
     at[count++] = REFUSE(REASON_NUMBER);
@@ -313,6 +329,9 @@ void cage_leave_files(const int *kept, unsigned count)
 {
     int first = STDERR_FILENO + 1;
 
+    kept_count = STDERR_FILENO + 1;
+    for (unsigned i = 0; i < count && kept_count < MAX_KEPT; i++)
+        kept_files[kept_count++] = (uint32_t)kept[i];
     for (;;) {
         int next = -1;
 

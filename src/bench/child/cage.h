@@ -6,12 +6,13 @@
  * Model      A driver image has no business with the operating system of the bench: it asks the
  *            kernel services, which open no file and no connection for it. So the cage is a list
  *            of system calls, with their arguments: reading, writing and closing files that are
- *            open, memory, signals of the own process, time, the end. No other call happens; it
- *            fails with "not permitted" and is reported. A call of the list is lawful from the code
- *            of the bench and of the libraries that it has loaded, by the address that it comes
- *            from. From the image, or from code that the image wrote, it fails with "no such system
- *            call" and is reported. Where the kernel has landlock, it keeps all files closed too.
- *            The environment is emptied, standard input and output lead nowhere, no core file is
+ *            open, memory, signals of the own process, time, the end. The files that the process
+ *            was left with are neither closed nor cut. No other call happens; it fails with "not
+ *            permitted" and is reported. A call of the list is lawful from the code of the bench
+ *            and of the libraries that it has loaded, by the address that it comes from. From the
+ *            image, or from code that the image wrote, it fails with "no such system call" and is
+ *            reported. Where the kernel has landlock, it keeps all files closed too. The
+ *            environment is emptied, standard input and output lead nowhere, no core file is
  *            written, and when the host has no memory left, this process is the first that the
  *            system ends.
  * Protects   the machine and the user's other processes, files and secrets, from code that means
@@ -43,8 +44,9 @@ typedef void cage_reporter(void *context, const struct cage_call *call);
 void cage_set_reporter(cage_reporter *report, void *context);
 
 /*
- * Closes all files but these and the first three. For a process that was just made to run drivers:
- * it has the files of its parent, and among them those of results.
+ * Closes all files but these (at most 8) and the first three. For a process that was just made to
+ * run drivers: it has the files of its parent, and among them those of results. In the cage nobody
+ * closes or cuts those that are left: the parent is told through them.
  */
 void cage_leave_files(const int *kept, unsigned count);
 

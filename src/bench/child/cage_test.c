@@ -352,6 +352,32 @@ static int keep_two_files(void)
     return fcntl(STDERR_FILENO, F_GETFD) >= 0 ? 0 : 6;
 }
 
+static int hang_up(void)
+{
+    int ends[2], other;
+
+    if (pipe(ends) != 0)
+        return 1;
+    cage_leave_files(&ends[1], 1);
+    cage_set_reporter(on_call, NULL);
+    if (!cage_close())
+        return 2;
+    if (close(ends[1]) != -1 || errno != EPERM || !is_reported("close"))
+        return 3;
+    if (ftruncate(ends[1], 0) != -1 || errno != EPERM || !is_reported("ftruncate"))
+        return 4;
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (close(file) != -1 || !is_reported("close"))
+            return 5;
+    if (fcntl(ends[1], F_GETFD) < 0)
+        return 6;
+    /* What is made inside is the maker's. */
+    other = memfd_create("own", 0);
+    if (other < 0 || ftruncate(other, 4096) != 0 || close(other) != 0)
+        return 7;
+    return report_count ? 8 : 0;
+}
+
 static void assert_child(int (*run)(void))
 {
     pid_t child = fork();
@@ -420,6 +446,11 @@ static void only_the_named_files_stay_open(void **state)
     assert_child(keep_two_files);
 }
 
+static void nobody_hangs_up_on_the_parent(void **state)
+{
+    assert_child(hang_up);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,6 +463,7 @@ int main(void)
         cmocka_unit_test(the_environment_is_gone),
         cmocka_unit_test(standard_output_leads_nowhere),
         cmocka_unit_test(only_the_named_files_stay_open),
+        cmocka_unit_test(nobody_hangs_up_on_the_parent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

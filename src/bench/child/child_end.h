@@ -25,6 +25,13 @@ struct child_moment {
     double wall, stood; /* seconds: the clock's, and how long it had stood ready by then */
 };
 
+/* How it came that a process had to be ended. */
+enum child_hang {
+    CHILD_ENDS,    /* it had not to be */
+    CHILD_OVERDUE, /* its time was over */
+    CHILD_CUT_OFF, /* it told its parent no more, and did not end within CHILD_END_SECONDS */
+};
+
 struct child_moment child_moment_now(pid_t child);
 
 /*

@@ -159,23 +159,23 @@ static bool wait_for_end(const struct run_config *config, struct child *child, d
     }
 }
 
-/* How the child ended; *out_is_hung: because it was made to. */
+/* How the child ended; *out_hang: why it was made to. */
 static int end_child(const struct run_config *config, struct child *child, double seconds,
-                     bool *out_is_hung)
+                     enum child_hang *out_hang)
 {
+    const bool is_overdue = !wait_for_end(config, child, seconds);
     bool is_late;
     int status;
 
-    *out_is_hung = !wait_for_end(config, child, seconds);
-    if (*out_is_hung && child->is_interrupted) {
+    if (is_overdue && child->is_interrupted) {
         kill(child->pid, SIGKILL);
-    } else if (*out_is_hung) {
+    } else if (is_overdue) {
         kill(child->pid, SIGABRT); /* the recorder writes where it is */
         if (!wait_for_end(config, child, LAST_MS / 1000.0))
             kill(child->pid, SIGKILL);
     }
     status = child_end_wait(child->pid, CHILD_END_SECONDS, &is_late);
-    *out_is_hung |= is_late;
+    *out_hang = is_overdue ? CHILD_OVERDUE : is_late ? CHILD_CUT_OFF : CHILD_ENDS;
     return status;
 }
 
@@ -235,19 +235,20 @@ static bool is_forged(const struct child *child, uint64_t answer, const struct r
 }
 
 /* The child did not come to the end of the run. */
-static void report_end(struct area *area, int status, bool is_hung, double seconds, int errors)
+static void report_end(struct area *area, int status, enum child_hang hang, double seconds,
+                       int errors)
 {
     struct run_result *result = &area->result;
     const struct finding *found = &area->recorder.finding;
-    enum run_finding_kind kind = is_hung ? RUN_FINDING_HUNG : RUN_FINDING_CRASHED;
+    enum run_finding_kind kind = hang ? RUN_FINDING_HUNG : RUN_FINDING_CRASHED;
     char output[CRASH_RECORDER_TEXT], text[FINDING_TEXT_BYTES];
     ssize_t got = pread(errors, output, sizeof output - 1, 0);
     struct run_finding *finding;
 
     output[got > 0 ? got : 0] = '\0';
     crash_recorder_describe(&area->recorder, output, result->ending, sizeof result->ending);
-    if (is_hung)
-        crash_recorder_explain_hang(&area->recorder, seconds, text, sizeof text);
+    if (hang)
+        crash_recorder_explain_hang(&area->recorder, hang, seconds, text, sizeof text);
     else
         crash_recorder_explain_end(&area->recorder, status, output, text, sizeof text);
     if (crash_recorder_blames_model(&area->recorder, result->config.gpu, text, result->error,
@@ -301,7 +302,7 @@ static bool take_result(const struct area *area, bool has_ended, struct run_resu
 }
 
 /* The child has ended: what it has left is judged. */
-static bool judge(struct child *child, int status, bool is_hung, double seconds,
+static bool judge(struct child *child, int status, enum child_hang hang, double seconds,
                   const struct run_config *config, const struct workload *workload,
                   uint32_t most_steps)
 {
@@ -319,7 +320,7 @@ static bool judge(struct child *child, int status, bool is_hung, double seconds,
     else if (child->is_interrupted)
         report_interrupted(child, is_in_order && has_steps && child->answer == answer);
     else if (!is_in_order)
-        report_end(child->area, status, is_hung, seconds, child->errors);
+        report_end(child->area, status, hang, seconds, child->errors);
     else if (is_forged(child, answer, result, workload, why, sizeof why))
         report_forgery(result, why);
     else
@@ -333,8 +334,8 @@ static bool fork_and_wait(const struct run_config *config, const struct workload
                           bool *out_has_ended)
 {
     const uint64_t key = journal_new_key();
+    enum child_hang hang;
     int ends[2], status;
-    bool is_hung;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
@@ -351,9 +352,9 @@ static bool fork_and_wait(const struct run_config *config, const struct workload
     }
     child->pipe_end = ends[0];
     journal_reader_begin(child->journal, ends[0], key);
-    status = end_child(config, child, seconds, &is_hung);
+    status = end_child(config, child, seconds, &hang);
     close(ends[0]);
-    *out_has_ended = judge(child, status, is_hung, seconds, config, workload, most_steps);
+    *out_has_ended = judge(child, status, hang, seconds, config, workload, most_steps);
     run_result_find_causes(&child->area->result); /* how it ended, or what the child wrote */
     return true;
 }

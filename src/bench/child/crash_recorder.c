@@ -360,6 +360,10 @@ static void guess_at(const struct crash_recorder *recorder, int status, char *ou
     out[0] = '\0';
     if (number == SIGKILL)
         snprintf(out, size, "the host had no memory left, or somebody ended it");
+    if (number == SIGSYS)
+        snprintf(out, size,
+                 "a system call that the bench allows no driver, with the signal blocked by which "
+                 "it would be told");
     if (number != SIGSEGV && number != SIGBUS && number != SIGABRT)
         return;
     name_last_ddi(recorder, ddi, sizeof ddi);
@@ -394,12 +398,20 @@ void crash_recorder_explain_end(const struct crash_recorder *recorder, int statu
 }
 
 /* In the driver: what began last has taken half of the time, at least. */
-void crash_recorder_explain_hang(const struct crash_recorder *recorder, double seconds, char *text,
-                                 size_t size)
+void crash_recorder_explain_hang(const struct crash_recorder *recorder, enum child_hang hang,
+                                 double seconds, char *text, size_t size)
 {
     bool is_in_driver =
         !recorder->model && recorder->ddi[0] && recorder->ddi_seconds >= seconds / 2;
 
+    if (hang == CHILD_CUT_OFF) {
+        snprintf(
+            text, size,
+            "no end within %g s after it had stopped telling the bench what it does: it closed "
+            "its connection, or left a message half written",
+            CHILD_END_SECONDS);
+        return;
+    }
     snprintf(text, size, "no end within %g s of wall time%s%s%s", seconds,
              is_in_driver ? ": the driver does not return from " : "",
              is_in_driver ? recorder->ddi : "",

@@ -14,6 +14,7 @@
 #ifndef DRYDOCK_BENCH_CRASH_RECORDER_H
 #define DRYDOCK_BENCH_CRASH_RECORDER_H
 
+#include "bench/child/child_end.h"
 #include "check/check.h"
 #include "record/record.h"
 #include "trace/trace.h"
@@ -99,8 +100,8 @@ void crash_recorder_describe(const struct crash_recorder *recorder, const char *
 void crash_recorder_explain_end(const struct crash_recorder *recorder, int status,
                                 const char *output, char *text, size_t size);
 
-/* Why a process was ended that had not ended within so many seconds. */
-void crash_recorder_explain_hang(const struct crash_recorder *recorder, double seconds, char *text,
-                                 size_t size);
+/* Why a process was ended. seconds: its time, which was over if it was CHILD_OVERDUE. */
+void crash_recorder_explain_hang(const struct crash_recorder *recorder, enum child_hang hang,
+                                 double seconds, char *text, size_t size);
 
 #endif

@@ -283,6 +283,24 @@ static void a_signal_in_the_bench_is_said_to_be_the_images(void **state)
     free(recorder);
 }
 
+/* The time of a run is named only where the run has used it up. */
+static void what_ended_a_process_is_what_is_said(void **state)
+{
+    struct crash_recorder *recorder = calloc(1, sizeof *recorder);
+    char text[1024];
+
+    assert_non_null(recorder);
+    recorder->is_image = true;
+    crash_recorder_explain_hang(recorder, CHILD_OVERDUE, 60, text, sizeof text);
+    assert_string_equal(text, "no end within 60 s of wall time");
+    crash_recorder_explain_hang(recorder, CHILD_CUT_OFF, 60, text, sizeof text);
+    assert_non_null(strstr(text, "no end within 5 s after it had stopped telling the bench"));
+    assert_null(strstr(text, "60"));
+    crash_recorder_explain_end(recorder, SIGSYS, "", text, sizeof text);
+    assert_non_null(strstr(text, "a system call that the bench allows no driver"));
+    free(recorder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +315,7 @@ int main(void)
         cmocka_unit_test(a_hang_can_be_made_smaller),
         cmocka_unit_test(what_is_not_shown_is_said),
         cmocka_unit_test(a_signal_in_the_bench_is_said_to_be_the_images),
+        cmocka_unit_test(what_ended_a_process_is_what_is_said),
     };
 
     run_add_drivers(test_find_driver);

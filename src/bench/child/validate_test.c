@@ -85,7 +85,7 @@ static void anything_at_all_can_be_read_afterwards(void **state)
         validate_crash_recorder(recorder);
         crash_recorder_describe(recorder, "", text, sizeof text);
         crash_recorder_explain_end(recorder, 11, "", text, sizeof text);
-        crash_recorder_explain_hang(recorder, 2, text, sizeof text);
+        crash_recorder_explain_hang(recorder, CHILD_OVERDUE, 2, text, sizeof text);
         assert_true(!recorder->has_finding || rule_get(recorder->finding.rule) != NULL);
         fill(&rng, record, sizeof *record, value);
         validate_record(record);
