@@ -414,11 +414,12 @@ static void what_is_destroyed_is_refused(void **state)
     struct rig_config config = rig_model(1);
     struct rig *rig = rig_create(&config);
     struct rig_object object;
-    uint64_t value;
+    uint64_t value = 0;
 
     rig_object(rig, 8, 1, &object);
     rig_make_resident(rig, &object);
     vidmm_allocation_destroy(object.allocation);
+    assert_int_equal(vidmm_forecast_uses(object.allocation, 1, &value), STATUS_INVALID_HANDLE);
     assert_int_equal(vidmm_lock(object.allocation), STATUS_INVALID_HANDLE);
     assert_int_equal(vidmm_make_resident(rig->device, 1, &object.allocation, NULL, NULL, &value),
                      STATUS_INVALID_HANDLE);

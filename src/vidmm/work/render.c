@@ -871,6 +871,7 @@ undo:
         submission_free(part);
     }
     free_call(call);
+    vidmm_pump(vidmm); /* the buffers may have been mapped for the first time */
     return status;
 }
 
