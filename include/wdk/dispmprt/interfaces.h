@@ -61,7 +61,7 @@ typedef struct _DXGK_FIRMWARE_TABLE_INTERFACE {
 
 typedef NTSTATUS(APIENTRY *DXGKDDI_I2C_TRANSMIT_DATA_TO_DISPLAY)(
     PVOID MiniportDeviceContext, D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId,
-    ULONG SevenBitI2CAddress, ULONG DataLength, const PVOID Data);
+    ULONG SevenBitI2CAddress, ULONG DataLength, const VOID *Data);
 
 typedef NTSTATUS(APIENTRY *DXGKDDI_I2C_RECEIVE_DATA_FROM_DISPLAY)(
     PVOID MiniportDeviceContext, D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId,
@@ -162,22 +162,22 @@ typedef NTSTATUS(APIENTRY *DXGKDDI_OPM_GET_RANDOM_NUMBER)(PVOID MiniportDeviceCo
 
 typedef NTSTATUS(APIENTRY *DXGKDDI_OPM_SET_SIGNING_KEY_AND_SEQUENCE_NUMBERS)(
     PVOID MiniportDeviceContext, HANDLE ProtectedOutputHandle,
-    const PDXGKMDT_OPM_ENCRYPTED_PARAMETERS EncryptedParameters);
+    const DXGKMDT_OPM_ENCRYPTED_PARAMETERS *EncryptedParameters);
 
 typedef NTSTATUS(APIENTRY *DXGKDDI_OPM_GET_INFORMATION)(
     PVOID MiniportDeviceContext, HANDLE ProtectedOutputHandle,
-    const PDXGKMDT_OPM_GET_INFO_PARAMETERS Parameters,
+    const DXGKMDT_OPM_GET_INFO_PARAMETERS *Parameters,
     PDXGKMDT_OPM_REQUESTED_INFORMATION RequestedInformation);
 
 typedef NTSTATUS(APIENTRY *DXGKDDI_OPM_GET_COPP_COMPATIBLE_INFORMATION)(
     PVOID MiniportDeviceContext, HANDLE ProtectedOutputHandle,
-    const PDXGKMDT_OPM_COPP_COMPATIBLE_GET_INFO_PARAMETERS Parameters,
+    const DXGKMDT_OPM_COPP_COMPATIBLE_GET_INFO_PARAMETERS *Parameters,
     PDXGKMDT_OPM_REQUESTED_INFORMATION RequestedInformation);
 
 typedef NTSTATUS(APIENTRY *DXGKDDI_OPM_CONFIGURE_PROTECTED_OUTPUT)(
     PVOID MiniportDeviceContext, HANDLE ProtectedOutputHandle,
-    const PDXGKMDT_OPM_CONFIGURE_PARAMETERS Parameters, ULONG AdditionalParametersSize,
-    const PVOID AdditionalParameters);
+    const DXGKMDT_OPM_CONFIGURE_PARAMETERS *Parameters, ULONG AdditionalParametersSize,
+    const VOID *AdditionalParameters);
 
 typedef NTSTATUS(APIENTRY *DXGKDDI_OPM_DESTROY_PROTECTED_OUTPUT)(PVOID MiniportDeviceContext,
                                                                  HANDLE ProtectedOutputHandle);
