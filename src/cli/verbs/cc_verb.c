@@ -222,7 +222,7 @@ static void begin_compile(struct build *build)
         "-fno-builtin-memset",
         "-fno-builtin-memcmp",
         "-fno-stack-protector",
-        "-mcx16", /* _InterlockedCompareExchange128 */
+        "-mcx16",              /* _InterlockedCompareExchange128 */
         "-U__SIZEOF_INT128__", /* Microsoft's compiler has no integer of 128 bits */
         "-D_KERNEL_MODE=1",
         "-D_AMD64_=1",
