@@ -724,21 +724,31 @@ static void plant_keep_syncs(struct zoo_layer *layer)
 }
 
 /* Every byte that there is room for, or none. */
-static NTSTATUS fill_report(struct miniport *self, HANDLE object, const DXGKARG_COLLECTDBGINFO *arg)
+static NTSTATUS fill(struct zoo_layer *layer, void *buffer, SIZE_T bytes,
+                     DXGKARG_COLLECTDBGINFO_EXT *extension)
 {
-    struct zoo_layer *layer = zoo_layer_of(self);
-
     if (layer->state[0]++ % 2)
         return STATUS_UNSUCCESSFUL;
-    if (arg->BufferSize)
-        memset(arg->pBuffer, 0xa5, arg->BufferSize);
-    memset(arg->pExtension, 0xff, offsetof(DXGKARG_COLLECTDBGINFO_EXT, Reserved2));
+    if (bytes)
+        memset(buffer, 0xa5, bytes);
+    memset(extension, 0xff, offsetof(DXGKARG_COLLECTDBGINFO_EXT, Reserved2));
     return STATUS_SUCCESS;
+}
+
+static NTSTATUS fill_report(struct miniport *self, HANDLE object, const DXGKARG_COLLECTDBGINFO *arg)
+{
+    return fill(zoo_layer_of(self), arg->pBuffer, arg->BufferSize, arg->pExtension);
+}
+
+static NTSTATUS fill_report2(struct miniport *self, HANDLE object, DXGKARG_COLLECTDBGINFO2 *arg)
+{
+    return fill(zoo_layer_of(self), arg->pBuffer, arg->BufferSize, arg->pExtension);
 }
 
 static void plant_fill_report(struct zoo_layer *layer)
 {
     layer->ops.collect_dbg_info = fill_report;
+    layer->ops.collect_dbg_info2 = fill_report2;
 }
 
 /* clang-format off */

@@ -353,6 +353,11 @@ BEHIND(collect_dbg_info, const DXGKARG_COLLECTDBGINFO, report_behind, pBuffer, w
 BEHIND(collect_dbg_info, const DXGKARG_COLLECTDBGINFO, report_extension_behind, pExtension,
        sizeof *was.pExtension)
 KEPT(collect_dbg_info, const DXGKARG_COLLECTDBGINFO, report_kept, was.pBuffer)
+BEHIND(collect_dbg_info2, DXGKARG_COLLECTDBGINFO2, report2_behind, pBuffer, was.BufferSize)
+BEHIND(collect_dbg_info2, DXGKARG_COLLECTDBGINFO2, payload_behind, TdrPayload, was.TdrPayloadSize)
+DEED(payload_kept, collect_dbg_info2, DXGKARG_COLLECTDBGINFO2,
+     if (layer->state[0]) flip((const void *)(uintptr_t)layer->state[0], 0),
+     if (was.TdrPayload) layer->state[0] = (uintptr_t)was.TdrPayload)
 
 /* ---- The table ---- */
 
@@ -580,5 +585,26 @@ const struct zoo_defect zoo_memory_defects[] = {
      .since = ZOO_SINCE,
      .focus = "incidents=yes ops=1000",
      .plant = report_kept},
+    {.id = "MEM-report2-behind",
+     .sentence = "CollectDbgInfo2 writes a byte behind its buffer",
+     .models = ZOO_GPUMMU,
+     .rules = "MEM-001",
+     .since = ZOO_SINCE,
+     .focus = "wddm=3.2",
+     .plant = report2_behind},
+    {.id = "MEM-payload-behind",
+     .sentence = "CollectDbgInfo2 writes a byte behind the payload of a time-out",
+     .models = ZOO_GPUMMU,
+     .rules = "MEM-001",
+     .since = ZOO_SINCE,
+     .focus = "wddm=3.2 incidents=yes ops=1000",
+     .plant = payload_behind},
+    {.id = "MEM-payload-kept",
+     .sentence = "CollectDbgInfo2 writes to the payload of the time-out before it",
+     .models = ZOO_GPUMMU,
+     .rules = "MEM-003",
+     .since = ZOO_SINCE,
+     .focus = "wddm=3.2 incidents=yes ops=1000",
+     .plant = payload_kept},
     {.id = NULL},
 };

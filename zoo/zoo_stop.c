@@ -100,9 +100,16 @@ static NTSTATUS want_more_room(struct miniport *self, HANDLE object,
     return STATUS_BUFFER_TOO_SMALL;
 }
 
+static NTSTATUS want_more_room2(struct miniport *self, HANDLE object, DXGKARG_COLLECTDBGINFO2 *arg)
+{
+    miniport_forward_collect_dbg_info2(self, object, arg);
+    return STATUS_BUFFER_TOO_SMALL;
+}
+
 static void plant_want_more_room(struct zoo_layer *layer)
 {
     layer->ops.collect_dbg_info = want_more_room;
+    layer->ops.collect_dbg_info2 = want_more_room2;
 }
 
 static NTSTATUS query_old_fence(struct miniport *self, HANDLE object,

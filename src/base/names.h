@@ -32,6 +32,7 @@
 #define miniport_forward_destroy_process          vidmm_miniport_forward_destroy_process
 #define miniport_forward_end_exclusive_access     vidmm_miniport_forward_end_exclusive_access
 #define miniport_forward_collect_dbg_info         vidmm_miniport_forward_collect_dbg_info
+#define miniport_forward_collect_dbg_info2        vidmm_miniport_forward_collect_dbg_info2
 #define miniport_forward_control_interrupt        vidmm_miniport_forward_control_interrupt
 #define miniport_forward_control_interrupt2       vidmm_miniport_forward_control_interrupt2
 #define miniport_forward_control_interrupt3       vidmm_miniport_forward_control_interrupt3

@@ -499,6 +499,11 @@ static const struct loan_member collect_dbg_info[] = {
     BYTES(IN_OUT, DXGKARG_COLLECTDBGINFO, pBuffer, BufferSize),
     ONE(IN_OUT, DXGKARG_COLLECTDBGINFO, pExtension, DXGKARG_COLLECTDBGINFO_EXT),
 };
+static const struct loan_member collect_dbg_info2[] = {
+    BYTES(IN_OUT, DXGKARG_COLLECTDBGINFO2, pBuffer, BufferSize),
+    ONE(IN_OUT, DXGKARG_COLLECTDBGINFO2, pExtension, DXGKARG_COLLECTDBGINFO_EXT),
+    BYTES(IN_OUT, DXGKARG_COLLECTDBGINFO2, TdrPayload, TdrPayloadSize),
+};
 
 /* ---- The list -------------------------------------------------------------------------------- */
 
@@ -549,6 +554,7 @@ static const struct loan_structure arguments[MINIPORT_DDI_COUNT] = {
     OF(RenderGdi, RENDERGDI, render_gdi),
     OF(Escape, ESCAPE, escape),
     OF(CollectDbgInfo, COLLECTDBGINFO, collect_dbg_info),
+    OF(CollectDbgInfo2, COLLECTDBGINFO2, collect_dbg_info2),
     NOTHING(ControlInterrupt3, CONTROLINTERRUPT3),
     [MINIPORT_DDI_ControlInterrupt] = PLAIN(struct miniport_interrupt),
     NOTHING(ControlInterrupt2, CONTROLINTERRUPT2),

@@ -74,6 +74,7 @@ VIDMM_API_BEGIN
     X(render_gdi, RenderGdi, DXGKARG_RENDERGDI *)                                                  \
     X(escape, Escape, const DXGKARG_ESCAPE *)                                                      \
     X(collect_dbg_info, CollectDbgInfo, const DXGKARG_COLLECTDBGINFO *)                            \
+    X(collect_dbg_info2, CollectDbgInfo2, DXGKARG_COLLECTDBGINFO2 *)                               \
     X(control_interrupt3, ControlInterrupt3, const DXGKARG_CONTROLINTERRUPT3 *)
 
 /* The arguments of DxgkDdiControlInterrupt. */

@@ -61,6 +61,7 @@ static void fill_common(DRIVER_INITIALIZATION_DATA *table)
     table->DxgkDdiQueryEngineStatus = RefKmdQueryEngineStatus;
     table->DxgkDdiResetEngine = RefKmdResetEngine;
     table->DxgkDdiCollectDbgInfo = RefKmdCollectDbgInfo;
+    table->DxgkDdiCollectDbgInfo2 = RefKmdCollectDbgInfo2;
     table->DxgkDdiEscape = RefKmdEscape;
     table->DxgkDdiControlInterrupt = RefKmdControlInterrupt;
     table->DxgkDdiControlInterrupt2 = RefKmdControlInterrupt2;

@@ -529,6 +529,17 @@ static void put_plain_argument(struct trace_line *line, const struct trace_event
         trace_put_number(line, "BufferSize", arg->BufferSize);
         break;
     }
+    case MINIPORT_DDI_CollectDbgInfo2: {
+        const DXGKARG_COLLECTDBGINFO2 *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_hex(line, "Reason", arg->Reason);
+        trace_put_number(line, "BufferSize", arg->BufferSize);
+        trace_put_number(line, "TdrType", (uint64_t)arg->TdrType);
+        trace_put_number(line, "TdrPayloadSize", arg->TdrPayloadSize);
+        break;
+    }
     case MINIPORT_DDI_ControlInterrupt: {
         const struct miniport_interrupt *arg = argument;
 

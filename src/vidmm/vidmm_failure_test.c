@@ -333,8 +333,7 @@ static void use_context_allocation(struct rig *rig)
     AGAIN(rig, vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation));
 }
 
-static NTSTATUS report_nothing(struct miniport *self, HANDLE object,
-                               const DXGKARG_COLLECTDBGINFO *args)
+static NTSTATUS report_nothing(struct miniport *self, HANDLE object, DXGKARG_COLLECTDBGINFO2 *args)
 {
     return STATUS_SUCCESS;
 }
@@ -718,7 +717,7 @@ static bool play(unsigned model, const struct scenario *scenario, enum failure f
     if (config.is_virtual)
         rig->ops.create_process = create_reserving;
     rig->ops.escape = take_escape;
-    rig->ops.collect_dbg_info = report_nothing;
+    rig->ops.collect_dbg_info2 = report_nothing;
     if (n)
         arm(rig, failure, n);
     AGAIN(rig, rig_start(rig));

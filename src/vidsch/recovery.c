@@ -147,6 +147,13 @@ void vidsch_query_fence(struct vidsch *vidsch, unsigned node)
         query_finds_progress(vidsch, node);
 }
 
+void vidsch_node_fences(const struct vidsch *vidsch, unsigned node, ULONGLONG *out_submitted,
+                        ULONGLONG *out_completed)
+{
+    *out_submitted = vidsch->nodes[node].submitted_id;
+    *out_completed = vidsch->nodes[node].reported_id;
+}
+
 static uint64_t oldest_serial(const struct node *node)
 {
     const struct vidsch_packet *packet;

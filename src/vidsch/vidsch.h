@@ -210,6 +210,10 @@ bool vidsch_preempt(struct vidsch *vidsch, unsigned node);
  */
 void vidsch_query_fence(struct vidsch *vidsch, unsigned node);
 
+/* The last fence ids that the driver was given for the node, and that it has completed there. */
+void vidsch_node_fences(const struct vidsch *vidsch, unsigned node, ULONGLONG *out_submitted,
+                        ULONGLONG *out_completed);
+
 /*
  * For what of the driver's the scheduler waits, as a sentence in text, and the rule by which the
  * driver owes it. NULL, and text as it was: nothing is with the driver.

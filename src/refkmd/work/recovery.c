@@ -192,16 +192,10 @@ static UINT first_busy_node(const struct refkmd_adapter *adapter)
     return i;
 }
 
-/*
- * A debug report gets each node's registers, as far as there is room. Reports of the same node
- * belong together: its number, from 1 on, is the key. The board does not say how far in a buffer it
- * is, so CurrentDmaBufferOffset stays as it is.
- */
-NTSTATUS NTAPI RefKmdCollectDbgInfo(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_COLLECTDBGINFO args)
+/* Each node's registers, as far as there is room. */
+static void write_registers(const struct refkmd_adapter *adapter, ULONG *out, SIZE_T bytes)
 {
-    const struct refkmd_adapter *adapter = hAdapter;
-    ULONG *out = args->pBuffer;
-    SIZE_T room = args->BufferSize / sizeof *out;
+    SIZE_T room = bytes / sizeof *out;
     ULONG reg;
     UINT i;
 
@@ -211,7 +205,41 @@ NTSTATUS NTAPI RefKmdCollectDbgInfo(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_
             room--;
         }
     }
+}
+
+/*
+ * A debug report gets the registers. Reports of the same node belong together: its number, from 1
+ * on, is the key. The board does not say how far in a buffer it is, so CurrentDmaBufferOffset stays
+ * as it is.
+ */
+NTSTATUS NTAPI RefKmdCollectDbgInfo(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_COLLECTDBGINFO args)
+{
+    const struct refkmd_adapter *adapter = hAdapter;
+
+    write_registers(adapter, args->pBuffer, args->BufferSize);
     if (args->pExtension)
         args->pExtension->BucketingKey = first_busy_node(adapter) + 1;
+    return STATUS_SUCCESS;
+}
+
+/*
+ * The same where the system tells what has happened, so that the node need not be guessed. There
+ * may be no payload, or a later system's with more behind it: its size is asked before it is read.
+ * The board does not tell which context a node is in, so hContext stays NULL.
+ */
+NTSTATUS NTAPI RefKmdCollectDbgInfo2(IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_COLLECTDBGINFO2 args)
+{
+    const struct refkmd_adapter *adapter = hAdapter;
+    const DXGK_TDR_PAYLOAD_ENGINE_TIMEOUT *timeout = args->TdrPayload;
+    UINT node;
+
+    if (args->TdrType == DXGK_TDR_TYPE_ENGINE_TIMEOUT && timeout &&
+        args->TdrPayloadSize >= sizeof *timeout)
+        node = timeout->NodeOrdinal;
+    else
+        node = first_busy_node(adapter);
+    write_registers(adapter, args->pBuffer, args->BufferSize);
+    if (args->pExtension)
+        args->pExtension->BucketingKey = node + 1;
     return STATUS_SUCCESS;
 }

@@ -911,6 +911,28 @@ static void a_dump_gets_as_many_registers_as_fit(void **state)
     assert_int_equal(kernel.ddi.DxgkDdiCollectDbgInfo(kernel.adapter, &args), STATUS_SUCCESS);
 }
 
+/* The key is that of the engine that the system names, where it names one in a whole payload. */
+static void a_dump_is_of_the_engine_that_timed_out(void **state)
+{
+    DXGK_TDR_PAYLOAD_ENGINE_TIMEOUT timeout = {.NodeOrdinal = 0};
+    DXGKARG_COLLECTDBGINFO_EXT extension = {0};
+    DXGKARG_COLLECTDBGINFO2 args = {.pExtension = &extension,
+                                    .TdrType = DXGK_TDR_TYPE_ENGINE_TIMEOUT,
+                                    .TdrPayloadSize = sizeof timeout,
+                                    .TdrPayload = &timeout};
+    UINT nobody = ((const struct refkmd_adapter *)kernel.adapter)->node_count + 1;
+
+    assert_int_equal(kernel.ddi.DxgkDdiCollectDbgInfo2(kernel.adapter, &args), STATUS_SUCCESS);
+    assert_int_equal(extension.BucketingKey, 1);
+    args.TdrPayloadSize--;
+    assert_int_equal(kernel.ddi.DxgkDdiCollectDbgInfo2(kernel.adapter, &args), STATUS_SUCCESS);
+    assert_int_equal(extension.BucketingKey, nobody);
+    args.TdrPayload = NULL;
+    args.TdrPayloadSize = 0;
+    args.pExtension = NULL;
+    assert_int_equal(kernel.ddi.DxgkDdiCollectDbgInfo2(kernel.adapter, &args), STATUS_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -939,6 +961,7 @@ int main(void)
         PHYSICAL(a_faulted_paging_submission_names_its_operations),
         PHYSICAL(an_interrupt_of_somebody_else_is_not_claimed),
         PHYSICAL(a_dump_gets_as_many_registers_as_fit),
+        VIRTUAL(a_dump_is_of_the_engine_that_timed_out),
 #undef PHYSICAL
 #undef VIRTUAL
     };

@@ -14,11 +14,20 @@ static struct {
     UINT reason;
     SIZE_T bytes;
     unsigned resets_before; /* the last call */
+    bool is_newer;          /* it was CollectDbgInfo2, with: */
+    DXGK_TDR_TYPE type;
+    UINT payload_bytes;
 } seen;
 
 static bool has_no_report(struct miniport *self, enum miniport_ddi ddi)
 {
-    return ddi != MINIPORT_DDI_CollectDbgInfo && rig_has(self, ddi);
+    return ddi != MINIPORT_DDI_CollectDbgInfo && ddi != MINIPORT_DDI_CollectDbgInfo2 &&
+           rig_has(self, ddi);
+}
+
+static bool has_older_report(struct miniport *self, enum miniport_ddi ddi)
+{
+    return ddi != MINIPORT_DDI_CollectDbgInfo2 && rig_has(self, ddi);
 }
 
 static NTSTATUS hear(struct miniport *self, HANDLE object, const DXGKARG_COLLECTDBGINFO *args)
@@ -36,6 +45,18 @@ static NTSTATUS hear(struct miniport *self, HANDLE object, const DXGKARG_COLLECT
     seen.bytes = args->BufferSize;
     seen.resets_before = seen.resets;
     return STATUS_NO_MEMORY;
+}
+
+static NTSTATUS hear_newer(struct miniport *self, HANDLE object, DXGKARG_COLLECTDBGINFO2 *args)
+{
+    const DXGKARG_COLLECTDBGINFO older = {args->Reason, args->pBuffer, args->BufferSize,
+                                          args->pExtension};
+
+    seen.is_newer = true;
+    seen.type = args->TdrType;
+    seen.payload_bytes = args->TdrPayloadSize;
+    assert_int_equal(!args->TdrPayload, !args->TdrPayloadSize);
+    return hear(self, object, &older);
 }
 
 static NTSTATUS reset(struct miniport *self, HANDLE adapter)
@@ -58,7 +79,9 @@ static struct rig *start(void)
     rig->manager.timeout_ns = TIMEOUT_NS;
     assert_int_equal(rig_start(rig), STATUS_SUCCESS);
     assert_int_equal(rig_open(rig), STATUS_SUCCESS);
+    rig->ops.has = has_older_report;
     rig->ops.collect_dbg_info = hear;
+    rig->ops.collect_dbg_info2 = hear_newer;
     rig->ops.reset_from_timeout = reset;
     rig->ops.restart_from_timeout = restart;
     return rig;
@@ -103,11 +126,34 @@ static void nobody_asks_while_the_power_is_off(void **state)
     rig_free(rig);
 }
 
+static void a_driver_with_the_newer_function_is_asked_by_that(void **state)
+{
+    struct rig *rig = start();
+    unsigned char bytes[8];
+
+    vidmm_collect_debug_info(rig->vidmm, VIDEO_TDR_TIMEOUT_DETECTED, bytes, sizeof bytes);
+    assert_false(seen.is_newer);
+    rig->ops.has = rig_has;
+    assert_int_equal(
+        vidmm_collect_debug_info(rig->vidmm, VIDEO_TDR_TIMEOUT_DETECTED, bytes, sizeof bytes),
+        STATUS_NO_MEMORY);
+    assert_true(seen.is_newer);
+    assert_int_equal(seen.calls, 2);
+    assert_int_equal(seen.bytes, sizeof bytes);
+    assert_int_equal(seen.type, DXGK_TDR_TYPE_FORCED);
+    assert_int_equal(seen.payload_bytes, 0);
+    vidmm_collect_debug_info(rig->vidmm, VIDEO_ENGINE_TIMEOUT_DETECTED, bytes, sizeof bytes);
+    assert_int_equal(seen.type, DXGK_TDR_TYPE_ENGINE_TIMEOUT);
+    assert_int_equal(seen.payload_bytes, 0); /* no engine has timed out */
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_driver_without_the_function_is_not_asked),
         cmocka_unit_test(the_answer_is_the_drivers),
+        cmocka_unit_test(a_driver_with_the_newer_function_is_asked_by_that),
         cmocka_unit_test(nobody_asks_while_the_power_is_off),
     };
 

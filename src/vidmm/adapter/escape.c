@@ -2,13 +2,16 @@
  * Escapes: what a client's user-mode driver asks its kernel half, past the manager; and what is
  * asked for a debug report.
  *
- * Source     contract.md ESC-001, ESC-002, TDR-017; DXGKDDI_ESCAPE, DXGKDDI_COLLECTDBGINFO.
+ * Source     contract.md ESC-001, ESC-002, TDR-017; DXGKDDI_ESCAPE, DXGKDDI_COLLECTDBGINFO,
+ *            DXGKDDI_COLLECTDBGINFO2.
  */
 #include "vidmm/adapter/debug_info.h"
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/pump.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
+
+#include <bugcodes.h>
 #include "vidmm/work/client.h"
 
 #include "miniport/miniport.h"
@@ -47,6 +50,9 @@ NTSTATUS vidmm_escape(struct vidmm *vidmm, struct vidmm_escape *escape)
 NTSTATUS vidmm_collect_debug_info(struct vidmm *vidmm, uint32_t reason, void *buffer,
                                   uint32_t bytes)
 {
+    const bool is_engine = reason == VIDEO_ENGINE_TIMEOUT_DETECTED;
+    const struct debug_cause cause = {
+        .reason = reason, .type = is_engine ? DXGK_TDR_TYPE_ENGINE_TIMEOUT : DXGK_TDR_TYPE_FORCED};
     NTSTATUS status;
 
     if (!NT_SUCCESS(vidmm->refusal))
@@ -54,7 +60,7 @@ NTSTATUS vidmm_collect_debug_info(struct vidmm *vidmm, uint32_t reason, void *bu
     if (vidmm->power.state != POWER_ON)
         return STATUS_INVALID_DEVICE_STATE;
     vidmm->callback_depth++;
-    status = debug_info_collect(vidmm, reason, buffer, bytes);
+    status = debug_info_collect(vidmm, &cause, buffer, bytes);
     vidmm->callback_depth--;
     vidmm_pump(vidmm);
     return status;

@@ -492,9 +492,16 @@ void recovery_restore(struct vidmm *vidmm, bool lost_tables)
     vidsch_set_gate(vidmm->vidsch, VIDSCH_PAGING_ONLY);
 }
 
-/* S-17, steps 3 to 6. */
-static void reset_adapter(struct vidmm *vidmm)
+/* Asks the driver what it has to say in front of the reset that the cause is of. */
+static void tell_before_reset(struct vidmm *vidmm, const struct debug_cause *cause)
 {
+    debug_info_collect(vidmm, cause, vidmm->recovery.debug_info, sizeof vidmm->recovery.debug_info);
+}
+
+/* S-17, steps 3 to 6. */
+static void reset_adapter(struct vidmm *vidmm, DXGK_TDR_TYPE type)
+{
+    const struct debug_cause cause = {.reason = VIDEO_TDR_TIMEOUT_DETECTED, .type = type};
     struct recovery *recovery = &vidmm->recovery;
     const DXGKARG_BUILDPAGINGBUFFER *unseen;
     struct vidmm_allocation *subject;
@@ -506,8 +513,7 @@ static void reset_adapter(struct vidmm *vidmm)
     recovery->is_silent = true;
     vidsch_set_gate(vidmm->vidsch, VIDSCH_CLOSED);
     native_fences_rescue(vidmm);
-    debug_info_collect(vidmm, VIDEO_TDR_TIMEOUT_DETECTED, recovery->debug_info,
-                       sizeof recovery->debug_info);
+    tell_before_reset(vidmm, &cause);
     status = miniport_reset_from_timeout(vidmm->miniport, NULL);
     if (status != STATUS_SUCCESS)
         vidmm_driver_error(vidmm, "TDR-001", "DxgkDdiResetFromTimeout returned 0x%08x",
@@ -543,24 +549,32 @@ static void reset_adapter(struct vidmm *vidmm)
 
 /* ---- One engine ------------------------------------------------------------------------------ */
 
-/* False: it takes the whole adapter. */
-static bool reset_engines(struct vidmm *vidmm, unsigned node)
+static bool can_reset_engines(const struct vidmm *vidmm)
 {
+    return vidmm->caps.resets_engines && !vidmm->config.resets_whole_adapter;
+}
+
+/* False: it takes the whole adapter. */
+static bool reset_engines(struct vidmm *vidmm, unsigned node, DXGK_TDR_TYPE type)
+{
+    const struct debug_cause cause = {.reason = VIDEO_ENGINE_TIMEOUT_DETECTED,
+                                      .type = type,
+                                      .has_node = type == DXGK_TDR_TYPE_ENGINE_TIMEOUT,
+                                      .node = node};
     DXGKARG_QUERYDEPENDENTENGINEGROUP group = {0};
     DXGKARG_QUERYENGINESTATUS engine = {0};
     uint64_t mask = UINT64_C(1) << node;
     bool is_enough = true;
     unsigned i;
 
-    if (vidmm->config.resets_whole_adapter || !vidmm->caps.resets_engines)
+    if (!can_reset_engines(vidmm))
         return false;
     group.NodeOrdinal = engine.NodeOrdinal = node;
     if (NT_SUCCESS(miniport_query_dependent_engine_group(vidmm->miniport, NULL, &group)))
         mask |= group.DependentNodeOrdinalMask;
     if (miniport_query_engine_status(vidmm->miniport, NULL, &engine) != STATUS_SUCCESS)
         vidmm_driver_error(vidmm, "TDR-013", "DxgkDdiQueryEngineStatus failed for node %u", node);
-    debug_info_collect(vidmm, VIDEO_ENGINE_TIMEOUT_DETECTED, vidmm->recovery.debug_info,
-                       sizeof vidmm->recovery.debug_info);
+    tell_before_reset(vidmm, &cause);
     for (i = 0; i < vidmm->caps.node_count; i++) {
         bool hit_paging = false;
 
@@ -650,9 +664,10 @@ bool recovery_timed_out(void *context, unsigned node)
         return true;
     }
     begin_recovery(vidmm);
-    if (!reset_engines(vidmm, node)) {
+    if (!reset_engines(vidmm, node, DXGK_TDR_TYPE_ENGINE_TIMEOUT)) {
         vidmm->recovery.blames_owners = list_is_empty(&vidmm->recovery.unfinished);
-        reset_adapter(vidmm);
+        reset_adapter(vidmm, can_reset_engines(vidmm) ? DXGK_TDR_TYPE_ENGINE_TIMEOUT_PROMOTED
+                                                      : DXGK_TDR_TYPE_PREEMPT_TIMEOUT);
     }
     end_recovery(vidmm);
     return true;
@@ -682,7 +697,7 @@ static bool reset_faulted(struct vidmm *vidmm)
     while (recovery->faulted_nodes && !recovery->wants_adapter) {
         unsigned node = ctz_u64(recovery->faulted_nodes);
 
-        if (!reset_engines(vidmm, node))
+        if (!reset_engines(vidmm, node, DXGK_TDR_TYPE_ENGINE_PAGE_FAULT))
             return false;
     }
     return !recovery->wants_adapter;
@@ -699,7 +714,7 @@ bool recovery_run(struct vidmm *vidmm)
     begin_recovery(vidmm);
     if (!reset_faulted(vidmm)) {
         recovery->blames_owners = list_is_empty(&recovery->unfinished);
-        reset_adapter(vidmm);
+        reset_adapter(vidmm, DXGK_TDR_TYPE_PAGE_FAULT);
     }
     end_recovery(vidmm);
     return true;
@@ -759,7 +774,7 @@ void vidmm_reset(struct vidmm *vidmm)
         return;
     begin_recovery(vidmm);
     vidmm->recovery.blames_owners = false;
-    reset_adapter(vidmm);
+    reset_adapter(vidmm, DXGK_TDR_TYPE_FORCED);
     end_recovery(vidmm);
     vidmm_pump(vidmm);
 }

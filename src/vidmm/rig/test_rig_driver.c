@@ -29,6 +29,11 @@ NTSTATUS rig_collect(struct miniport *self, HANDLE object, const DXGKARG_COLLECT
     return STATUS_UNSUCCESSFUL; /* it has nothing to tell */
 }
 
+NTSTATUS rig_collect2(struct miniport *self, HANDLE object, DXGKARG_COLLECTDBGINFO2 *args)
+{
+    return STATUS_UNSUCCESSFUL;
+}
+
 static uint64_t rig_segment_bytes(const struct rig *rig, unsigned id)
 {
     return PAGE_BYTES *

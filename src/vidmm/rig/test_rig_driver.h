@@ -16,6 +16,7 @@
 ULONG rig_version(struct miniport *self);
 bool rig_has(struct miniport *self, enum miniport_ddi ddi);
 NTSTATUS rig_collect(struct miniport *self, HANDLE object, const DXGKARG_COLLECTDBGINFO *args);
+NTSTATUS rig_collect2(struct miniport *self, HANDLE object, DXGKARG_COLLECTDBGINFO2 *args);
 NTSTATUS rig_query(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAPTERINFO *query);
 
 /* ---- Objects --------------------------------------------------------------------------------- */

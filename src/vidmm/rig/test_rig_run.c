@@ -272,6 +272,7 @@ static void rig_set_ops(struct rig *rig)
     rig->ops.has = rig_has;
     rig->ops.query_adapter_info = rig_query;
     rig->ops.collect_dbg_info = rig_collect;
+    rig->ops.collect_dbg_info2 = rig_collect2;
     rig->ops.create_process = rig_create_process;
     rig->ops.destroy_process = rig_destroy_process;
     rig->ops.create_device = rig_create_device;
