@@ -31,5 +31,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
                      cases/drawn-through-an-aperture.case cases/drawn-by-the-kernel.case
                      cases/presents.case cases/buffers-and-a-primary-by-list.case
                      cases/device-memory.case cases/device-memory-lists.case
+                     cases/reports.case cases/reports-with-causes.case cases/reports-of-the-adapter.case
+                     cases/flips.case cases/syncs-of-one-type.case cases/syncs-by-source.case
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 endif()

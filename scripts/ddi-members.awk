@@ -78,4 +78,12 @@ END {
     emit_structure("COVERAGE_ADL", "DXGKARGCB_ALLOCATE_ADL")
     emit_structure("COVERAGE_MDL_PAGES", "DXGKARGCB_ALLOCATEPAGESFORMDL")
     emit_structure("COVERAGE_CONTIGUOUS", "DXGKARGCB_ALLOCATECONTIGUOUSMEMORY")
+    emit_structure("COVERAGE_COLLECT", "DXGKARG_COLLECTDBGINFO")
+    emit_structure("COVERAGE_COLLECT2", "DXGKARG_COLLECTDBGINFO2")
+    # DxgkDdiControlInterrupt takes two words: struct miniport_interrupt.
+    condition(0, 0, 1, 0)
+    member("COVERAGE_INTERRUPT", "InterruptType", 0, 4, "", 0, "DXGK_INTERRUPT_TYPE")
+    member("COVERAGE_INTERRUPT", "EnableInterrupt", 4, 1, "", 0, "BOOLEAN")
+    emit_structure("COVERAGE_INTERRUPT2", "DXGKARG_CONTROLINTERRUPT2")
+    emit_structure("COVERAGE_INTERRUPT3", "DXGKARG_CONTROLINTERRUPT3")
 }

@@ -8,20 +8,21 @@
  *            of the union of DXGKARG_BUILDPAGINGBUFFER, what all of them share, DXGKARG_RENDER of
  *            Render and of RenderKm, DXGKARG_RENDERGDI, DXGKARG_PATCH, the elements of the arrays
  *            that these point at (those of the kernel's commands have lengths of their own), the
- *            three segment descriptors, and those of the requests for device memory that have
- *            alternatives. The members come from the fact tables in data/ddi when
- *            the program is built (scripts/ddi-members.awk).
+ *            three segment descriptors, those of the requests for device memory that have
+ *            alternatives, and what CollectDbgInfo and ControlInterrupt are given. The members
+ *            come from the fact tables in data/ddi when the program is built
+ *            (scripts/ddi-members.awk).
  *
  *            | set    | a call had a value in it that is not zero                              |
  *            | varied | two calls had different values in it; an address: it is set            |
  *            | read   | the other side loaded a byte of it from memory (coverage/access_watch.h)  |
  *
  *            Operations and lists are set by the manager and read by the driver; descriptors are
- *            set by the driver and read by the manager. Requests are the driver's alone to fill in:
- *            only their arms count. A member that shares its bytes with
- *            another one counts only in calls in which it is the one that is meant. Bits that
- *            are loaded as a whole word count as read together. Which address a pointer or a
- *            handle has, nobody chose: two runs may find the same memory or not.
+ *            set by the driver and read by the manager. Requests are the driver's alone to fill in,
+ *            and of small calls there is little to read: only their arms count. A member that
+ * shares its bytes with another one counts only in calls in which it is the one that is meant. Bits
+ * that are loaded as a whole word count as read together. Which address a pointer or a handle has,
+ * nobody chose: two runs may find the same memory or not.
  *
  *            An arm is an alternative that the documents name: a member is NULL or not, segment 0
  *            or another one, a flag is set or clear, or several of these together. An arm is
@@ -66,6 +67,12 @@ enum coverage_group {
     COVERAGE_ADL,
     COVERAGE_MDL_PAGES,
     COVERAGE_CONTIGUOUS,
+    /* Small calls; arms alone. */
+    COVERAGE_COLLECT,
+    COVERAGE_COLLECT2,
+    COVERAGE_INTERRUPT,
+    COVERAGE_INTERRUPT2,
+    COVERAGE_INTERRUPT3,
     COVERAGE_GROUP_COUNT
 };
 

@@ -23,6 +23,8 @@ static const struct row {
  * Arms that no run can show. A reason is a fact about the contract or about this bench, in one
  * sentence.
  */
+#define OF_DISPLAY_ONLY "of adapters that render nothing; the ones played here do"
+
 static const struct {
     const char *structure, *name, *text;
 } reasons[] = {
@@ -48,6 +50,16 @@ static const struct {
     {"DXGKARG_PATCH", "of a device",
      "shares its place with hContext: it is the device where a driver has no contexts, which the "
      "structure does not tell"},
+    {"DXGKARG_COLLECTDBGINFO2", "no vertical sync behind a flip",
+     "the watchdog looks at nodes: the board's display follows its own clock and cannot hang"},
+    {"DXGKARG_COLLECTDBGINFO2", "display-only, a forced present", OF_DISPLAY_ONLY},
+    {"DXGKARG_COLLECTDBGINFO2", "display-only, a present", OF_DISPLAY_ONLY},
+    {"DXGKARG_COLLECTDBGINFO2", "display-only, a forced vertical sync", OF_DISPLAY_ONLY},
+    {"DXGKARG_COLLECTDBGINFO2", "display-only, a vertical sync", OF_DISPLAY_ONLY},
+    {"DXGKARG_COLLECTDBGINFO2", "an invalid fence",
+     "said to drivers before WDDM 2.4, which do not have the function"},
+    {"DXGKARG_COLLECTDBGINFO2", "a fault of the display engine",
+     "the board's display engine reports no faults"},
     {"DXGK_ALLOCATIONLIST", "no allocation",
      "the driver's commands name allocations by their place in the list and have no slots that an "
      "empty entry could unbind"},

@@ -273,6 +273,20 @@ static NTSTATUS watch_patch(struct miniport *self, HANDLE object, const DXGKARG_
     return status;
 }
 
+/* Calls of a few words: the values alone. */
+#define NOTE(function, group, type)                                                                \
+    static NTSTATUS note_##function(struct miniport *self, HANDLE object, type *args)              \
+    {                                                                                              \
+        coverage_note_values(layer_of(self)->coverage, group, args, NULL);                         \
+        return miniport_forward_##function(self, object, args);                                    \
+    }
+NOTE(collect_dbg_info, COVERAGE_COLLECT, const DXGKARG_COLLECTDBGINFO)
+NOTE(collect_dbg_info2, COVERAGE_COLLECT2, DXGKARG_COLLECTDBGINFO2)
+NOTE(control_interrupt, COVERAGE_INTERRUPT, const struct miniport_interrupt)
+NOTE(control_interrupt2, COVERAGE_INTERRUPT2, const DXGKARG_CONTROLINTERRUPT2)
+NOTE(control_interrupt3, COVERAGE_INTERRUPT3, const DXGKARG_CONTROLINTERRUPT3)
+#undef NOTE
+
 /* ---- The manager's side ---------------------------------------------------------------------- */
 
 /*
@@ -440,6 +454,11 @@ NTSTATUS coverage_driver_layer_create(struct coverage *coverage,
     layer->ops.render_km = watch_render_km;
     layer->ops.render_gdi = watch_render_gdi;
     layer->ops.patch = watch_patch;
+    layer->ops.collect_dbg_info = note_collect_dbg_info;
+    layer->ops.collect_dbg_info2 = note_collect_dbg_info2;
+    layer->ops.control_interrupt = note_control_interrupt;
+    layer->ops.control_interrupt2 = note_control_interrupt2;
+    layer->ops.control_interrupt3 = note_control_interrupt3;
     *out_layer = &layer->miniport;
     return STATUS_SUCCESS;
 }

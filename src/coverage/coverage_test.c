@@ -65,6 +65,18 @@ static NTSTATUS fake_query(struct miniport *self, HANDLE object,
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS fake_control(struct miniport *self, HANDLE object,
+                             const struct miniport_interrupt *args)
+{
+    return args->EnableInterrupt ? STATUS_SUCCESS : STATUS_NOT_IMPLEMENTED;
+}
+
+static NTSTATUS fake_collect(struct miniport *self, HANDLE object, DXGKARG_COLLECTDBGINFO2 *args)
+{
+    args->TdrType = DXGK_TDR_TYPE_UNKNOWN; /* behind the note */
+    return STATUS_SUCCESS;
+}
+
 static int raise_rig(void **state)
 {
     memset(&rig, 0, sizeof rig);
@@ -72,6 +84,8 @@ static int raise_rig(void **state)
     rig.ops.build_paging_buffer = fake_build;
     rig.ops.patch = fake_patch;
     rig.ops.render_km = fake_render_km;
+    rig.ops.control_interrupt = fake_control;
+    rig.ops.collect_dbg_info2 = fake_collect;
     rig.ops.query_adapter_info = fake_query;
     rig.driver.ops = &rig.ops;
     rig.coverage = coverage_create();
@@ -328,6 +342,25 @@ static void an_arm_is_settled_by_a_call(void **state)
     assert_true(coverage_arm_is_settled(rig.coverage, arm));
 }
 
+static void small_calls_count_for_their_arms_and_are_not_watched(void **state)
+{
+    struct miniport_interrupt interrupt = {DXGK_INTERRUPT_CRTC_VSYNC, TRUE};
+    DXGKARG_COLLECTDBGINFO2 report = {.Reason = 0x141, .TdrType = DXGK_TDR_TYPE_ENGINE_TIMEOUT};
+
+    assert_int_equal(miniport_control_interrupt(rig.top, NULL, &interrupt), STATUS_SUCCESS);
+    interrupt.EnableInterrupt = FALSE;
+    assert_int_equal(miniport_control_interrupt(rig.top, NULL, &interrupt), STATUS_NOT_IMPLEMENTED);
+    assert_arm(COVERAGE_INTERRUPT, "vertical syncs, on", 1);
+    assert_arm(COVERAGE_INTERRUPT, "vertical syncs, off", 1);
+    assert_arm(COVERAGE_INTERRUPT, "another type", 0);
+    assert_int_equal(miniport_collect_dbg_info2(rig.top, NULL, &report), STATUS_SUCCESS);
+    assert_int_equal(report.TdrType, DXGK_TDR_TYPE_UNKNOWN);
+    assert_arm(COVERAGE_COLLECT2, "for engines", 1);
+    assert_arm(COVERAGE_COLLECT2, "an engine, without payload", 1);
+    assert_arm(COVERAGE_COLLECT2, "an engine, with payload", 0);
+    assert_non_null(coverage_reason(find(COVERAGE_INTERRUPT, "EnableInterrupt")));
+}
+
 static void the_arms_of_a_structure_stand_side_by_side_and_have_names_of_their_own(void **state)
 {
     bool is_over[COVERAGE_GROUP_COUNT] = {false};
@@ -405,6 +438,7 @@ int main(void)
         T(patching_is_watched_with_its_lists),
         T(commands_of_the_kernel_are_as_long_as_they_say),
         T(descriptors_are_read_by_the_manager),
+        T(small_calls_count_for_their_arms_and_are_not_watched),
         T(counting_alone_sees_the_same_arms),
         T(reserved_members_have_a_reason_and_others_must_be_covered),
         T(a_call_counts_for_the_arms_that_it_has),
