@@ -268,6 +268,37 @@ static void plant_odd_table(struct zoo_layer *layer)
     layer->ops.query_adapter_info = odd_table;
 }
 
+/* The version that the headers were made for, whatever the driver has found since. */
+static NTSTATUS newer_device(struct miniport *self, HANDLE object,
+                             const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = query(self, object, arg);
+
+    if (NT_SUCCESS(status) && arg->Type == DXGKQAITYPE_WDDMDEVICECAPS)
+        ((DXGK_WDDMDEVICECAPS *)arg->pOutputData)->WDDMVersion += 0x100;
+    return status;
+}
+
+static void plant_newer_device(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = newer_device;
+}
+
+static NTSTATUS odd_save_area(struct miniport *self, HANDLE object,
+                              const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = query(self, object, arg);
+
+    if (NT_SUCCESS(status) && arg->Type == DXGKQAITYPE_FRAMEBUFFERSAVESIZE)
+        ((DXGK_FRAMEBUFFERSAVEAREA *)arg->pOutputData)->MaximumSize = 1000;
+    return status;
+}
+
+static void plant_odd_save_area(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = odd_save_area;
+}
+
 /* ---- Allocations ---- */
 
 static NTSTATUS create_as(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *arg,
@@ -361,6 +392,10 @@ const struct zoo_defect zoo_caps_defects[] = {
           .focus = "cached-invalid-entries=yes"),
     PLANT("CAPS-reserved-bits", ZOO_ALL, "CALL-002", plant_reserved_caps,
           "sets a reserved bit of its memory management caps", .profile = "strict-open"),
+    PLANT("CAPS-device-is-newer", ZOO_GPUMMU | ZOO_IOMMU, "CALL-005", plant_newer_device,
+          "tells another version by WDDMDEVICECAPS than by DRIVERCAPS"),
+    PLANT("CAPS-odd-save-area", ZOO_GPUMMU | ZOO_IOMMU, "IOMMU-022", plant_odd_save_area,
+          "wants to save 1000 bytes of its frame buffer"),
     PLANT("SEG-aperture-misplaced", ZOO_PHYSICAL, "content", plant_misplaced_view,
           "says that the CPU finds its aperture a page in front of where it is", .focus = "aperture-view=yes local-invisible=0 wishes=no ops=2000"),
     PLANT("D74-flags-exclude", ZOO_BOTH, "SEG-012", plant_both_flags,

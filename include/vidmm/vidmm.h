@@ -586,8 +586,8 @@ NTSTATUS vidmm_escape(struct vidmm *vidmm, struct vidmm_escape *escape);
  * What the driver has for a debug report (DxgkDdiCollectDbgInfo2, or DxgkDdiCollectDbgInfo of a
  * driver without it), at most so many bytes. reason is VIDEO_TDR_TIMEOUT_DETECTED or
  * VIDEO_ENGINE_TIMEOUT_DETECTED; resets ask by themselves, and keep nothing of the answer. The
- * driver's status; STATUS_NOT_SUPPORTED where it has no such function; STATUS_INVALID_DEVICE_STATE
- * while the power is off.
+ * driver's status; STATUS_NOT_SUPPORTED where it has no such function, and for engines before WDDM
+ * 1.2; STATUS_INVALID_DEVICE_STATE while the power is off.
  */
 NTSTATUS vidmm_collect_debug_info(struct vidmm *vidmm, uint32_t reason, void *buffer,
                                   uint32_t bytes);

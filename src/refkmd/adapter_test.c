@@ -197,6 +197,8 @@ static void driver_caps_fit_what_the_kernel_has_room_for(void **state)
         uint8_t bytes[sizeof(DXGK_DRIVERCAPS) + 64];
     } out;
     const UINT sizes[] = {wddm_1_3, sizeof(DXGK_DRIVERCAPS), sizeof out};
+    DXGK_WDDMDEVICECAPSIN in = {.DxgkrnlInterfaceVersion = DXGKDDI_INTERFACE_VERSION_WDDM2_6};
+    DXGK_WDDMDEVICECAPS device = {0};
 
     start(RefKmdDriverEntryPhysical, 16 * MiB, 16 * MiB, 0);
     for (size_t i = 0; i < RTL_NUMBER_OF(sizes); i++) {
@@ -224,6 +226,10 @@ static void driver_caps_fit_what_the_kernel_has_room_for(void **state)
     assert_int_equal(out.caps.WDDMVersion, DXGKDDI_WDDMv2_6);
     assert_true(out.caps.MemoryManagementCaps.VirtualAddressingSupported);
     assert_true(out.caps.MemoryManagementCaps.GpuMmuSupported);
+    assert_int_equal(
+        test_query(&kernel, DXGKQAITYPE_WDDMDEVICECAPS, &in, sizeof in, &device, sizeof device),
+        STATUS_SUCCESS);
+    assert_int_equal(device.WDDMVersion, out.caps.WDDMVersion);
     test_destroy(&kernel);
 }
 
@@ -246,7 +252,8 @@ static void unknown_queries_are_not_supported(void **state)
          [DXGKQAITYPE_PHYSICALADAPTERCAPS] = true,
          [DXGKQAITYPE_HISTORYBUFFERPRECISION] = true,
          [DXGKQAITYPE_FRAMEBUFFERSAVESIZE] = true,
-         [DXGKQAITYPE_DEVICE_TYPE_CAPS] = true},
+         [DXGKQAITYPE_DEVICE_TYPE_CAPS] = true,
+         [DXGKQAITYPE_WDDMDEVICECAPS] = true},
     };
     uint8_t out[1024];
 

@@ -19,6 +19,22 @@
  * OutputDataSize says; it gets that much of ours, but at least the members of WDDM 1.1. Keeps
  * PT-001, PATCH-013, TDR-013, ADL-001.
  */
+/*
+ * The version of which the driver is where the kernel's interface is of that version: what it tells
+ * by DRIVERCAPS and by WDDMDEVICECAPS.
+ */
+static DXGK_WDDMVERSION wddm_version(const struct refkmd_adapter *adapter, ULONG interface_version)
+{
+    if (interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM3_2)
+        return DXGKDDI_WDDMv3_2;
+    if (interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_9)
+        return DXGKDDI_WDDMv3_0;
+    if (adapter->model != REFKMD_PHYSICAL)
+        return DXGKDDI_WDDMv2_6;
+    return interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM1_3 ? DXGKDDI_WDDMv1_3
+                                                                  : DXGKDDI_WDDMv1;
+}
+
 static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
                                   const DXGKARG_QUERYADAPTERINFO *query)
 {
@@ -46,9 +62,7 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
     caps.MemoryManagementCaps.PagingNode =
         refkmd_has_contexts(adapter) ? SGPU_NODE_COPY : SGPU_NODE_RENDER;
     caps.GpuEngineTopology.NbAsymetricProcessingNodes = adapter->node_count;
-    caps.WDDMVersion = refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM1_3)
-                           ? DXGKDDI_WDDMv1_3
-                           : DXGKDDI_WDDMv1;
+    caps.WDDMVersion = wddm_version(adapter, adapter->dxgkrnl.Version);
     caps.PreemptionCaps.GraphicsPreemptionGranularity =
         D3DKMDT_GRAPHICS_PREEMPTION_DMA_BUFFER_BOUNDARY;
     caps.PreemptionCaps.ComputePreemptionGranularity =
@@ -58,17 +72,12 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
     caps.SupportSurpriseRemovalInHibernation = TRUE;
     if (adapter->model != REFKMD_PHYSICAL) {
         caps.SupportSurpriseRemoval = TRUE;
-        caps.WDDMVersion = DXGKDDI_WDDMv2_6;
         caps.MemoryManagementCaps.VirtualAddressingSupported = 1;
         caps.MemoryManagementCaps.GpuMmuSupported = adapter->model == REFKMD_GPU_MMU;
         caps.MemoryManagementCaps.IoMmuSupported = adapter->model == REFKMD_IO_MMU;
     }
-    if (refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM2_9)) {
-        caps.WDDMVersion = refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM3_2)
-                               ? DXGKDDI_WDDMv3_2
-                               : DXGKDDI_WDDMv3_0;
+    if (refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM2_9))
         caps.MemoryManagementCaps.MapAperture2Supported = 1;
-    }
     caps.SchedulingCaps.NativeGpuFence = refkmd_has_native_fences(adapter);
 
     RtlZeroMemory(query->pOutputData, bytes);
@@ -153,6 +162,19 @@ static NTSTATUS query_save_size(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
+/* Asked before the device starts: the input says what the interface will be that it gets then. */
+static NTSTATUS query_device_caps(struct refkmd_adapter *adapter,
+                                  const DXGKARG_QUERYADAPTERINFO *query)
+{
+    const DXGK_WDDMDEVICECAPSIN *in = query->pInputData;
+    DXGK_WDDMDEVICECAPS *caps = query->pOutputData;
+
+    if (!in || query->InputDataSize < sizeof *in)
+        return STATUS_INVALID_PARAMETER;
+    caps->WDDMVersion = wddm_version(adapter, in->DxgkrnlInterfaceVersion);
+    return STATUS_SUCCESS;
+}
+
 static NTSTATUS query_device_type(struct refkmd_adapter *adapter,
                                   const DXGKARG_QUERYADAPTERINFO *query)
 {
@@ -195,6 +217,7 @@ static const struct query_handler handlers[] = {
      sizeof(DXGKARG_HISTORYBUFFERPRECISION), query_history_precision},
     {DXGKQAITYPE_FRAMEBUFFERSAVESIZE, IN_WDDM_2, sizeof(DXGK_FRAMEBUFFERSAVEAREA), query_save_size},
     {DXGKQAITYPE_DEVICE_TYPE_CAPS, IN_WDDM_2, sizeof(DXGK_DEVICE_TYPE_CAPS), query_device_type},
+    {DXGKQAITYPE_WDDMDEVICECAPS, IN_WDDM_2, sizeof(DXGK_WDDMDEVICECAPS), query_device_caps},
     {DXGKQAITYPE_IOMMU_CAPS, IN_WDDM_2, sizeof(DXGK_IOMMU_CAPS), query_iommu_caps},
     {DXGKQAITYPE_GPUMMUCAPS, IN_GPU_MMU, sizeof(DXGK_GPUMMUCAPS), refkmd_query_gpu_mmu_caps},
     {DXGKQAITYPE_PAGETABLELEVELDESC, IN_GPU_MMU, sizeof(DXGK_PAGE_TABLE_LEVEL_DESC),

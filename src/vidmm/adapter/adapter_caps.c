@@ -361,6 +361,20 @@ static NTSTATUS check_level_segments(struct caps_query *query)
 
 /* ---- All of it ---- */
 
+/* The version of the kernel's interface; asked for the driver's own, which DRIVERCAPS tells. */
+static void ask_device_version(struct miniport *miniport)
+{
+    DXGK_WDDMDEVICECAPSIN in = {.DxgkrnlInterfaceVersion = miniport_interface_version(miniport)};
+    DXGK_WDDMDEVICECAPS caps = {0};
+    const DXGKARG_QUERYADAPTERINFO arg = {.Type = DXGKQAITYPE_WDDMDEVICECAPS,
+                                          .pInputData = &in,
+                                          .InputDataSize = sizeof in,
+                                          .pOutputData = &caps,
+                                          .OutputDataSize = sizeof caps};
+
+    miniport_query_adapter_info(miniport, NULL, &arg);
+}
+
 /* A driver that does not know a query has nothing to say. */
 static void ask_early(struct miniport *miniport, DXGK_QUERYADAPTERINFOTYPE type, void *out,
                       UINT bytes)
@@ -378,6 +392,8 @@ void vidmm_query_early(struct miniport *miniport, struct vidmm_early_caps *out_c
     DXGK_IOMMU_CAPS iommu = {0};
 
     *out_caps = (struct vidmm_early_caps){0};
+    if (miniport_interface_version(miniport) >= DXGKDDI_INTERFACE_VERSION_WDDM2_6)
+        ask_device_version(miniport);
     if (miniport_interface_version(miniport) < DXGKDDI_INTERFACE_VERSION_WDDM2_9)
         return;
     ask_early(miniport, DXGKQAITYPE_PHYSICAL_MEMORY_CAPS, &memory, sizeof memory);
@@ -420,6 +436,22 @@ static void ask_for_nothing(struct caps_query *query, ULONG least, DXGK_QUERYADA
         miniport_query_adapter_info(query->miniport, NULL, &arg);
 }
 
+/* Of physical adapter 0. Nothing is saved here: the driver's word on the size is judged, no more.
+ */
+static void ask_save_size(struct caps_query *query)
+{
+    UINT adapter_index = 0;
+    DXGK_FRAMEBUFFERSAVEAREA area = {0};
+    const DXGKARG_QUERYADAPTERINFO arg = {.Type = DXGKQAITYPE_FRAMEBUFFERSAVESIZE,
+                                          .pInputData = &adapter_index,
+                                          .InputDataSize = sizeof adapter_index,
+                                          .pOutputData = &area,
+                                          .OutputDataSize = sizeof area};
+
+    if (caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_4))
+        miniport_query_adapter_info(query->miniport, NULL, &arg);
+}
+
 /* Behind the segments. The precision of history buffers is asked for of all nodes at once. */
 static void ask_the_rest(struct caps_query *query)
 {
@@ -427,8 +459,7 @@ static void ask_the_rest(struct caps_query *query)
                     query->caps->node_count * (UINT)sizeof(DXGKARG_HISTORYBUFFERPRECISION));
     ask_for_nothing(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0,
                     DXGKQAITYPE_DISPLAY_DRIVERCAPS_EXTENSION, sizeof(UINT));
-    ask_for_nothing(query, DXGKDDI_INTERFACE_VERSION_WDDM2_4, DXGKQAITYPE_FRAMEBUFFERSAVESIZE,
-                    sizeof(DXGK_FRAMEBUFFERSAVEAREA));
+    ask_save_size(query);
     ask_for_nothing(query, DXGKDDI_INTERFACE_VERSION_WDDM2_5, DXGKQAITYPE_DEVICE_TYPE_CAPS,
                     sizeof(DXGK_DEVICE_TYPE_CAPS));
 }

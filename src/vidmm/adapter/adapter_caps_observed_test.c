@@ -110,9 +110,50 @@ static void there_is_room_for_exactly_the_documented_answer(void **state)
         assert_int_equal(fake.asked_count[DXGKQAITYPE_DEVICE_TYPE_CAPS], is_new);
         assert_int_equal(fake.asked_bytes[DXGKQAITYPE_FRAMEBUFFERSAVESIZE],
                          is_new ? sizeof(DXGK_FRAMEBUFFERSAVEAREA) : 0);
+        assert_int_equal(fake.input_bytes[DXGKQAITYPE_FRAMEBUFFERSAVESIZE],
+                         is_new ? sizeof(UINT) : 0); /* the physical adapter's index */
         assert_int_equal(fake.asked_bytes[DXGKQAITYPE_DEVICE_TYPE_CAPS],
                          is_new ? sizeof(DXGK_DEVICE_TYPE_CAPS) : 0);
         vidmm_caps_fini(base_services_libc(), &caps);
+    }
+}
+
+static DXGK_WDDMDEVICECAPSIN version_input;
+
+static NTSTATUS read_input(struct miniport *self, HANDLE object,
+                           const DXGKARG_QUERYADAPTERINFO *query)
+{
+    struct fake *fake = (struct fake *)self;
+
+    if (query->Type == DXGKQAITYPE_WDDMDEVICECAPS) {
+        assert_int_equal(query->InputDataSize, sizeof version_input);
+        memcpy(&version_input, query->pInputData, sizeof version_input);
+    }
+    fake->asked_count[query->Type]++;
+    return STATUS_NOT_SUPPORTED;
+}
+
+/* ns-d3dkmddi-_dxgk_wddmdevicecaps, ns-d3dkmddi-_dxgk_wddmdevicecapsin */
+static void a_device_is_asked_for_its_version_before_it_starts(void **state)
+{
+    static const struct {
+        ULONG version;
+        unsigned device, memory;
+    } cases[] = {{WDDM21, 0, 0}, {WDDM26, 1, 0}, {WDDM29, 1, 1}};
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct vidmm_early_caps early;
+        struct fake fake;
+
+        make_fake(&fake, cases[i].version);
+        fake.ops.query_adapter_info = read_input;
+        version_input.DxgkrnlInterfaceVersion = 0;
+        vidmm_query_early(&fake.miniport, &early);
+        assert_int_equal(fake.asked_count[DXGKQAITYPE_WDDMDEVICECAPS], cases[i].device);
+        assert_int_equal(version_input.DxgkrnlInterfaceVersion,
+                         cases[i].device ? cases[i].version : 0);
+        assert_int_equal(fake.asked_count[DXGKQAITYPE_PHYSICAL_MEMORY_CAPS], cases[i].memory);
+        assert_int_equal(early.highest_visible_address, 0);
     }
 }
 
@@ -121,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_driver_that_knows_no_physical_adapters_has_the_nodes_of_its_driver_caps),
         cmocka_unit_test(the_room_for_a_physical_adapter_is_that_of_the_version),
+        cmocka_unit_test(a_device_is_asked_for_its_version_before_it_starts),
         cmocka_unit_test(there_is_room_for_exactly_the_documented_answer),
         cmocka_unit_test(what_windows_asks_besides_is_asked_in_its_order_and_may_be_refused),
     };

@@ -126,6 +126,20 @@ static void nobody_asks_while_the_power_is_off(void **state)
     rig_free(rig);
 }
 
+/* TDR-017: no engine was reset alone before WDDM 1.2. */
+static void older_drivers_are_asked_for_the_adapter_alone(void **state)
+{
+    struct rig *rig = start();
+
+    rig->vidmm->caps.interface_version = DXGKDDI_INTERFACE_VERSION_WIN7;
+    assert_int_equal(vidmm_collect_debug_info(rig->vidmm, VIDEO_ENGINE_TIMEOUT_DETECTED, NULL, 0),
+                     STATUS_NOT_SUPPORTED);
+    assert_int_equal(seen.calls, 0);
+    vidmm_collect_debug_info(rig->vidmm, VIDEO_TDR_TIMEOUT_DETECTED, NULL, 0);
+    assert_int_equal(seen.calls, 1);
+    rig_free(rig);
+}
+
 static void a_driver_with_the_newer_function_is_asked_by_that(void **state)
 {
     struct rig *rig = start();
@@ -154,6 +168,7 @@ int main(void)
         cmocka_unit_test(a_driver_without_the_function_is_not_asked),
         cmocka_unit_test(the_answer_is_the_drivers),
         cmocka_unit_test(a_driver_with_the_newer_function_is_asked_by_that),
+        cmocka_unit_test(older_drivers_are_asked_for_the_adapter_alone),
         cmocka_unit_test(nobody_asks_while_the_power_is_off),
     };
 

@@ -59,6 +59,8 @@ NTSTATUS vidmm_collect_debug_info(struct vidmm *vidmm, uint32_t reason, void *bu
         return vidmm->refusal;
     if (vidmm->power.state != POWER_ON)
         return STATUS_INVALID_DEVICE_STATE;
+    if (is_engine && vidmm->caps.interface_version < DXGKDDI_INTERFACE_VERSION_WIN8)
+        return STATUS_NOT_SUPPORTED; /* TDR-017 */
     vidmm->callback_depth++;
     status = debug_info_collect(vidmm, &cause, buffer, bytes);
     vidmm->callback_depth--;

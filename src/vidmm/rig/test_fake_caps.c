@@ -101,6 +101,7 @@ static NTSTATUS fake_query(struct miniport *self, HANDLE object,
     assert_null(object);
     fake->asked_count[query->Type]++;
     fake->asked_bytes[query->Type] = query->OutputDataSize;
+    fake->input_bytes[query->Type] = query->InputDataSize;
     fake->order[fake->asked++] = (unsigned)query->Type;
     if ((int)query->Type == fake->failing_type || fake->asked > fake->failing_turn)
         return fake->failing_status;

@@ -69,6 +69,7 @@ struct fake {
     UINT driver_caps_bytes, physical_adapter_bytes; /* as asked */
     unsigned asked_count[64];
     UINT asked_bytes[64]; /* OutputDataSize, the last time */
+    UINT input_bytes[64]; /* InputDataSize, the same */
     unsigned order[64];   /* the types, as asked */
     unsigned asked;
 };

@@ -1,6 +1,7 @@
 /*
  * Watcher: calls in the middle of other calls (the threading levels), callbacks at another IRQL
- * than theirs (CALL-004), and accesses through the IOMMU (IOMMU).
+ * than theirs (CALL-004), accesses through the IOMMU (IOMMU), and answers about the adapter that
+ * must agree (IOMMU-004, CALL-005).
  *
  * The bench has one thread: two calls are at the same time when one is made in the middle of the
  * other. Calls that follow from a completion are made in the DPC that tells of it, which is of
@@ -14,6 +15,8 @@ struct threading_watch {
     bool is_silent; /* the GPU hangs or has gone: nobody ends its packets */
     bool has_iommu_caps, is_started;
     DXGK_IOMMU_CAPS iommu;
+    bool has_device_caps;
+    DXGK_WDDMDEVICECAPS device;
     bool is_exclusive;            /* between BeginExclusiveAccess and EndExclusiveAccess */
     bool was_called, has_reached; /* in that window, already */
 };
@@ -214,6 +217,18 @@ static void check_caps(struct check *check, const struct threading_watch *watch)
                    adapter->GpuVaIommuRequired, adapter->GpuVaIommuGlobalRequired);
 }
 
+/* CALL-005: whichever of the two was asked for later, as often as it is asked for. */
+static void check_device_version(struct check *check, const struct threading_watch *watch)
+{
+    const struct check_caps *caps = &check_ledger(check)->caps;
+
+    if (!watch->has_device_caps || !caps->has_driver)
+        return;
+    CHECK_RULE(check, RULE_CALL_005, watch->device.WDDMVersion == caps->driver.WDDMVersion, NULL,
+               "pOutputData, WDDMVersion", "is {0x%x} in WDDMDEVICECAPS and {=0x%x} in DRIVERCAPS",
+               (unsigned)watch->device.WDDMVersion, (unsigned)caps->driver.WDDMVersion);
+}
+
 /* Caps that are needed before the device starts may be refused for good, but not known later. */
 static void check_early(struct check *check, DXGK_QUERYADAPTERINFOTYPE type, NTSTATUS status)
 {
@@ -235,6 +250,24 @@ static void after_query(struct check *check, struct threading_watch *watch,
         check_early(check, query->Type, call->status);
     if (!NT_SUCCESS(call->status) || !query->pOutputData)
         return;
+    if (query->Type == DXGKQAITYPE_FRAMEBUFFERSAVESIZE &&
+        query->OutputDataSize >= sizeof(DXGK_FRAMEBUFFERSAVEAREA)) {
+        const DXGK_FRAMEBUFFERSAVEAREA *area = query->pOutputData;
+
+        CHECK_RULE(check, RULE_IOMMU_022, area->MaximumSize % 4096 == 0, NULL,
+                   "pOutputData, MaximumSize", "is {0x%llx} (expected {=a multiple of 0x1000})",
+                   (unsigned long long)area->MaximumSize);
+        return;
+    }
+    if (query->Type == DXGKQAITYPE_WDDMDEVICECAPS &&
+        query->OutputDataSize >= sizeof watch->device) {
+        memcpy(&watch->device, query->pOutputData, sizeof watch->device);
+        watch->has_device_caps = true;
+        check_device_version(check, watch);
+        return;
+    }
+    if (query->Type == DXGKQAITYPE_DRIVERCAPS)
+        check_device_version(check, watch);
     if (query->Type == DXGKQAITYPE_IOMMU_CAPS && query->OutputDataSize >= sizeof watch->iommu) {
         memcpy(&watch->iommu, query->pOutputData, sizeof watch->iommu);
         watch->has_iommu_caps = true;

@@ -228,6 +228,83 @@ RULE_KEPT(IOMMU_004)
     query_iommu(rig, (DXGK_IOMMU_CAPS){.DmaRemappingSupported = 1});
 }
 
+/* ---- Other caps ---- */
+
+static DXGK_WDDMDEVICECAPS told_version;
+static DXGK_FRAMEBUFFERSAVEAREA told_area;
+
+static NTSTATUS answer_other(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const DXGKARG_QUERYADAPTERINFO *query = arg;
+
+    if (ddi == MINIPORT_DDI_QueryAdapterInfo && query->Type == DXGKQAITYPE_WDDMDEVICECAPS)
+        memcpy(query->pOutputData, &told_version, sizeof told_version);
+    else if (ddi == MINIPORT_DDI_QueryAdapterInfo && query->Type == DXGKQAITYPE_FRAMEBUFFERSAVESIZE)
+        memcpy(query->pOutputData, &told_area, sizeof told_area);
+    else
+        return rig_answer(rig, ddi, object, arg);
+    return STATUS_SUCCESS;
+}
+
+static void query_version(struct rig *rig, DXGK_WDDMVERSION version)
+{
+    DXGK_WDDMDEVICECAPS answer = {0};
+
+    rig->answer = answer_other;
+    told_version.WDDMVersion = version;
+    rig_query(rig, DXGKQAITYPE_WDDMDEVICECAPS, NULL, 0, &answer, sizeof answer);
+}
+
+static void query_area(struct rig *rig, SIZE_T bytes)
+{
+    DXGK_FRAMEBUFFERSAVEAREA answer = {0};
+
+    rig->answer = answer_other;
+    told_area.MaximumSize = bytes;
+    rig_query(rig, DXGKQAITYPE_FRAMEBUFFERSAVESIZE, NULL, 0, &answer, sizeof answer);
+}
+
+RULE_BROKEN(CALL_005)
+{
+    query_version(rig, rig->caps.WDDMVersion + 1);
+    assert_non_null(strstr(rig->last.text, "in WDDMDEVICECAPS and "));
+}
+
+RULE_KEPT(CALL_005)
+{
+    query_version(rig, rig->caps.WDDMVersion);
+}
+
+RULE_BROKEN(IOMMU_022)
+{
+    query_area(rig, 4097);
+    assert_string_equal(rig->last.text, "is 0x1001 (expected a multiple of 0x1000)");
+}
+
+RULE_KEPT(IOMMU_022)
+{
+    query_area(rig, 0);
+    query_area(rig, 8192);
+}
+
+/* CALL-005: as it is asked, the device's version is known before the driver's caps. */
+static void the_later_answer_about_the_version_is_judged(void **state)
+{
+    for (unsigned differs = 0; differs < 2; differs++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_prepare(rig, RIG_GPUMMU);
+        rig_init_layer(rig);
+        query_version(rig, rig->caps.WDDMVersion + differs);
+        assert_int_equal(rig->counts.broken[RULE_CALL_005], 0);
+        rig_start(rig);
+        assert_int_equal(rig->counts.broken[RULE_CALL_005] > 0, differs);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static void isolation_is_said_alike(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -337,6 +414,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(isolation_is_said_alike),
+        cmocka_unit_test(the_later_answer_about_the_version_is_judged),
         cmocka_unit_test(no_window_opens_while_a_packet_is_under_way),
         cmocka_unit_test(asking_for_a_group_is_the_scheduler_s_too),
         cmocka_unit_test(nothing_is_in_flight_when_the_device_stops),
