@@ -399,6 +399,28 @@ static struct miniport_host *host_of_argument(const struct miniport_memory_reque
 MINIPORT_MEMORY_LIST(X)
 #undef X
 
+/* ---- Up: features ---- */
+
+/*
+ * Which features a driver may enable is the kernel's to say. None is played here that needs its
+ * word, so that the answer is no, whatever the driver says of its own support.
+ */
+static NTSTATUS NTAPI is_feature_enabled(DXGKARGCB_ISFEATUREENABLED *arg)
+{
+    if (!arg || !host_of(arg->DeviceHandle))
+        return STATUS_INVALID_PARAMETER;
+    arg->Enabled = FALSE;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS NTAPI query_feature_support(DXGKARGCB_QUERYFEATURESUPPORT *arg)
+{
+    if (!arg || !host_of(arg->DeviceHandle))
+        return STATUS_INVALID_PARAMETER;
+    arg->Enabled = FALSE;
+    return STATUS_SUCCESS;
+}
+
 /* ---- Up: what nobody has implemented ---- */
 
 static void tell_unsupported(const void *first, const char *callback)
@@ -443,10 +465,8 @@ static void tell_unsupported(const void *first, const char *callback)
     X(UnmapFrameBufferPointer, STATUS)                                                             \
     X(ReportDiagnostic, STATUS)                                                                    \
     X(SignalEvent, STATUS)                                                                         \
-    X(IsFeatureEnabled, STATUS)                                                                    \
     X(SaveMemoryForHotUpdate, STATUS)                                                              \
     X(NotifyCursorSupportChange, STATUS)                                                           \
-    X(QueryFeatureSupport, STATUS)                                                                 \
     X(PinFrameBufferForSave2, STATUS)                                                              \
     X(DisconnectDoorbell, STATUS)
 
@@ -504,6 +524,8 @@ static void fill_interface(struct raw *raw, const struct version *version)
     kernel->DxgkCbReserveGpuVirtualAddressRange = reserve_gpu_virtual_address_range;
     kernel->DxgkCbAcquireHandleData = acquire_handle_data;
     kernel->DxgkCbReleaseHandleData = release_handle_data;
+    kernel->DxgkCbIsFeatureEnabled = is_feature_enabled;
+    kernel->DxgkCbQueryFeatureSupport = query_feature_support;
 }
 
 /* ---- Down ---- */

@@ -315,6 +315,33 @@ static void memory_callbacks_reach_the_host(void **state)
     miniport_destroy(raw);
 }
 
+/* DXGKCB_ISFEATUREENABLED, DXGKCB_QUERYFEATURESUPPORT: FALSE tells the driver not to enable it. */
+static void a_driver_that_asks_may_enable_no_feature(void **state)
+{
+    struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    const DXGKRNL_INTERFACE *kernel = &driver.kernel;
+    DXGKARGCB_ISFEATUREENABLED enabled = {.FeatureId = DXGK_FEATURE_HWSCH, .Enabled = TRUE};
+    DXGKARGCB_QUERYFEATURESUPPORT support = {.FeatureId = DXGK_FEATURE_HWFLIPQUEUE,
+                                             .DriverSupportState = DXGK_FEATURE_SUPPORT_STABLE,
+                                             .Enabled = TRUE};
+
+    hosts_init();
+    miniport_set_host(raw, &host.host);
+    test_raw_start(raw);
+    assert_int_equal(kernel->DxgkCbIsFeatureEnabled(&enabled), STATUS_INVALID_PARAMETER);
+    assert_int_equal(kernel->DxgkCbQueryFeatureSupport(&support), STATUS_INVALID_PARAMETER);
+    assert_true(enabled.Enabled && support.Enabled);
+    enabled.DeviceHandle = support.DeviceHandle = kernel->DeviceHandle;
+    assert_int_equal(kernel->DxgkCbIsFeatureEnabled(&enabled), STATUS_SUCCESS);
+    assert_int_equal(kernel->DxgkCbQueryFeatureSupport(&support), STATUS_SUCCESS);
+    assert_false(enabled.Enabled || support.Enabled);
+    assert_int_equal(support.DriverSupportState, DXGK_FEATURE_SUPPORT_STABLE);
+    assert_int_equal(kernel->DxgkCbIsFeatureEnabled(NULL), STATUS_INVALID_PARAMETER);
+    assert_int_equal(kernel->DxgkCbQueryFeatureSupport(NULL), STATUS_INVALID_PARAMETER);
+    assert_int_equal(host.unsupported_count, 0);
+    miniport_destroy(raw);
+}
+
 static void a_wrong_device_handle_is_refused(void **state)
 {
     struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
@@ -398,6 +425,8 @@ static void call_unsupported_slot(char **columns, void *context)
         "DxgkCbReserveGpuVirtualAddressRange",
         "DxgkCbAcquireHandleData",
         "DxgkCbReleaseHandleData",
+        "DxgkCbIsFeatureEnabled",
+        "DxgkCbQueryFeatureSupport",
     };
     struct slot_count *count = context;
     size_t offset = (size_t)strtoull(columns[3], NULL, 10);
@@ -438,8 +467,8 @@ static void every_other_callback_tells_its_name(void **state)
     miniport_set_host(raw, &host.host);
     test_raw_start(raw);
     test_read_layout("DXGKRNL_INTERFACE", call_unsupported_slot, &count);
-    assert_int_equal(count.supported, 20 + MINIPORT_MEMORY_COUNT);
-    assert_int_equal(count.unsupported, 50 - MINIPORT_MEMORY_COUNT);
+    assert_int_equal(count.supported, 22 + MINIPORT_MEMORY_COUNT);
+    assert_int_equal(count.unsupported, 48 - MINIPORT_MEMORY_COUNT);
     assert_int_equal(count.supported + count.unsupported,
                      (sizeof *kernel - offsetof(DXGKRNL_INTERFACE, DxgkCbEvalAcpiMethod)) /
                          sizeof(void *));
@@ -623,6 +652,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(callbacks_reach_the_host),
         cmocka_unit_test(memory_callbacks_reach_the_host),
+        cmocka_unit_test(a_driver_that_asks_may_enable_no_feature),
         cmocka_unit_test(a_wrong_device_handle_is_refused),
         cmocka_unit_test(every_other_callback_tells_its_name),
         cmocka_unit_test(a_callback_without_a_handle_finds_the_running_adapter),

@@ -296,4 +296,30 @@ typedef struct _DXGK_BRIGHTNESS_INTERFACE_2 {
     DXGK_BRIGHTNESS_GET_BACKLIGHT_REDUCTION GetBacklightReduction;
 } DXGK_BRIGHTNESS_INTERFACE_2, *PDXGK_BRIGHTNESS_INTERFACE_2;
 
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM3_2
+
+/* Of the port driver: DxgkCbQueryServices(DxgkServicesFeature). */
+typedef struct _DXGK_FEATURE_INTERFACE {
+    USHORT Size;
+    USHORT Version;
+    PVOID Context;
+    PINTERFACE_REFERENCE InterfaceReference;
+    PINTERFACE_DEREFERENCE InterfaceDereference;
+    DXGKCB_ISFEATUREENABLED2 IsFeatureEnabled;
+    DXGKCB_QUERYFEATUREINTERFACE QueryFeatureInterface;
+} DXGK_FEATURE_INTERFACE, *PDXGK_FEATURE_INTERFACE;
+
+/* Of the driver: DxgkDdiQueryInterface. */
+typedef struct _DXGKDDI_FEATURE_INTERFACE {
+    USHORT Size;
+    USHORT Version;
+    PVOID Context;
+    PINTERFACE_REFERENCE InterfaceReference;
+    PINTERFACE_DEREFERENCE InterfaceDereference;
+    PDXGKDDI_QUERYFEATURESUPPORT QueryFeatureSupport;
+    PDXGKDDI_QUERYFEATUREINTERFACE QueryFeatureInterface;
+} DXGKDDI_FEATURE_INTERFACE, *PDXGKDDI_FEATURE_INTERFACE;
+
+#endif
+
 #endif
