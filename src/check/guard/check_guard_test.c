@@ -95,6 +95,28 @@ static void canaries_stand_wherever_copies_were(void **state)
     free(real);
 }
 
+/* A driver that needs an alignment has the one of the buffer, whatever was lent before. */
+static void a_copy_lies_in_its_page_as_the_buffer_does(void **state)
+{
+    char *real = aligned_alloc(PAGE, REAL_BYTES);
+    struct guard guard = {0};
+    struct guard_verdict verdict;
+
+    assert_non_null(real);
+    for (unsigned i = 0; i < 4; i++) {
+        char *start = real + (i % 2) * PAGE + (i / 2) * 64;
+        char *at = guard_begin(&guard, start, start, PAGE);
+
+        assert_non_null(at);
+        assert_int_equal((uintptr_t)at % PAGE, (uintptr_t)start % PAGE);
+        memset(at, (int)i, 8);
+        assert_true(guard_end(&guard, start, PAGE, 8, &verdict));
+        assert_int_equal(start[7], i);
+    }
+    guard_fini(&guard);
+    free(real);
+}
+
 /* Whatever was written to it by who had it before. */
 static void a_map_that_comes_back_is_lent_clean(void **state)
 {
@@ -252,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         /* First: no map has come back before. */
         cmocka_unit_test(a_map_that_comes_back_is_lent_clean),
+        cmocka_unit_test(a_copy_lies_in_its_page_as_the_buffer_does),
         cmocka_unit_test(a_marked_buffer_tells_what_was_written_to_it),
         cmocka_unit_test(a_call_that_goes_on_finds_what_is_behind_the_pointer),
         cmocka_unit_test(what_earlier_calls_moved_over_is_looked_at),

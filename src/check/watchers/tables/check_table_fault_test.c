@@ -195,25 +195,27 @@ static void a_wrong_entry_of_64k_is_found_on_the_way(void **state)
     free(rig);
 }
 
-/* An operation of which a part is built may have been carried out in part. */
+/* An operation of which a part is built may have been carried out in part, and no other one. */
 static void what_may_be_under_way_is_not_judged(void **state)
 {
+    enum { NOTHING, THIS, ITS_NEIGHBOURS, BUILT };
     struct rig *rig = malloc(sizeof *rig);
 
     assert_non_null(rig);
-    for (int is_built = 0; is_built < 2; is_built++) {
+    for (int built = 0; built < BUILT; built++) {
         struct rig_memory memory;
-        struct rig_update update;
+        struct rig_update update, neighbours;
 
         begin_mapped(rig, &memory, RIG_VA);
-        rig_begin_map(rig, &update, RIG_VA, NULL, 64, 16);
+        rig_begin_map(rig, &update, RIG_VA, NULL, 64, 4);
+        rig_begin_map(rig, &neighbours, RIG_VA + 0x4000, NULL, 64, 4);
         rig->answer = rig_answer_in_part;
-        if (is_built)
-            rig_update(rig, &update);
+        if (built)
+            rig_update(rig, built == THIS ? &update : &neighbours);
         rig->answer = NULL;
         rig_write_memory(rig, &update, NO_MISTAKE);
         fault_in_context(rig, RIG_VA + 0x3000);
-        rig_expect_only(rig, is_built ? RULE_NONE : RULE_PT_017);
+        rig_expect_only(rig, built == THIS ? RULE_NONE : RULE_PT_017);
         rig_fini(rig);
     }
     free(rig);

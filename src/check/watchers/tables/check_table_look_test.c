@@ -1,4 +1,6 @@
+#include "check/check_private.h"
 #include "check/rig/test_rig_memory.h"
+#include "check/watchers/tables/check_table_memory.h"
 
 static void map_sixteen(struct rig *rig, enum rig_mistake mistake)
 {
@@ -566,6 +568,28 @@ static void the_entry_that_leads_to_a_wrong_one_is_told_first(void **state)
     free(rig);
 }
 
+/* A segment that the adapter does not have begins nowhere. */
+static void a_place_has_an_address_where_its_segment_is_known(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    const struct check_ledger *ledger;
+    uint64_t address;
+    bool is_system;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    ledger = check_ledger(rig->check);
+    assert_true(check_place_address(ledger, CHECK_PLACE(0, 3), &is_system, &address));
+    assert_true(is_system && address == 0x3000);
+    assert_true(check_place_address(ledger, CHECK_PLACE(1, 3), &is_system, &address));
+    assert_true(!is_system && address == ledger->segments[0].base + 0x3000);
+    assert_false(check_place_address(ledger, CHECK_PLACE(RIG_MAX_SEGMENTS + 1, 3), &is_system,
+                                     &address));
+    assert_false(check_place_address(ledger, CHECK_NOWHERE, &is_system, &address));
+    rig_fini(rig);
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -578,6 +602,7 @@ int main(void)
         cmocka_unit_test(protection_is_compared_where_entries_hold_it),
         cmocka_unit_test(the_entry_that_leads_to_a_wrong_one_is_told_first),
         cmocka_unit_test(entries_beside_a_wrong_one_do_not_hide_it),
+        cmocka_unit_test(a_place_has_an_address_where_its_segment_is_known),
     };
 
     return RIG_RUN_TESTS(tests);

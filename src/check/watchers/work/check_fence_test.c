@@ -160,6 +160,22 @@ static void a_report_of_no_engine_is_found(void **state)
     free(rig);
 }
 
+/* Where the driver has not said how many nodes there are, each may be one: it has no packets. */
+static void a_report_of_a_node_that_nobody_knows_is_of_nothing_under_way(void **state)
+{
+    struct way way = {.irql = 5, .queues_dpc = true, .notifies = true, .beyond = 1000};
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_prepare(rig, RIG_GPUMMU);
+    rig->caps.GpuEngineTopology.NbAsymetricProcessingNodes = 0;
+    rig_init_prepared(rig);
+    interrupt_in_a_way(rig, &way);
+    rig_expect_only(rig, RULE_FENCE_002);
+    rig_fini(rig);
+    free(rig);
+}
+
 static void a_dpc_that_tells_nobody_is_found(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -533,6 +549,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packet_that_ends_while_the_driver_is_asked_is_told_later),
         cmocka_unit_test(a_report_of_no_engine_is_found),
+        cmocka_unit_test(a_report_of_a_node_that_nobody_knows_is_of_nothing_under_way),
         cmocka_unit_test(a_dpc_that_tells_nobody_is_found),
         cmocka_unit_test(what_is_done_while_a_dpc_tells_is_told_by_the_next_one),
         cmocka_unit_test(a_packet_that_is_never_reported_is_found_when_all_stands_still),
