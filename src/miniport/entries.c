@@ -71,9 +71,17 @@ static uint64_t hash_of_addresses(const DXGK_PTE *entries, uint64_t count)
     return hash_pair(entries->Flags, hash_every_other_word(&entries->PageAddress, (size_t)count));
 }
 
+/* Most arrays of invalid entries have one entry so many times. */
+static uint64_t count_equal(const DXGK_PTE *entries, uint64_t count)
+{
+    return memcmp(entries, entries + 1, (size_t)(count - 1) * sizeof *entries) == 0
+               ? count
+               : count_alike(entries, 1, count, 0, ~UINT64_C(0));
+}
+
 static struct miniport_entries invalid_ones(const DXGK_PTE *entries, uint64_t count)
 {
-    struct miniport_entries range = {.count = count_alike(entries, 1, count, 0, ~UINT64_C(0))};
+    struct miniport_entries range = {.count = count_equal(entries, count)};
     const uint64_t alike = range.count;
 
     while (range.count < count && !entries[range.count].Valid)
@@ -83,17 +91,19 @@ static struct miniport_entries invalid_ones(const DXGK_PTE *entries, uint64_t co
     return range;
 }
 
-struct miniport_entries miniport_entries_first(const DXGK_PTE *entries, uint64_t count)
+struct miniport_entries miniport_entries_first(const DXGK_PTE *entries, uint64_t count,
+                                               uint64_t even)
 {
     struct miniport_entries range = {.count = 1};
+    const uint64_t known = even > 2 ? even : 2;
     ULONGLONG stride = 0;
-    uint64_t even = 1;
 
+    even = 1;
     if (!entries[0].Valid)
         return invalid_ones(entries, count);
     if (count > 1 && entries[1].Flags == entries[0].Flags) {
         stride = entries[1].PageAddress - entries[0].PageAddress;
-        even = count_alike(entries, 2, count, stride, ~UINT64_C(0));
+        even = known < count ? count_alike(entries, known, count, stride, ~UINT64_C(0)) : count;
         range.count = entries[0].Segment ? even : count_alike(entries, even, count, 0, 0);
     }
     range.is_scattered = range.count != even;
@@ -113,7 +123,7 @@ uint64_t miniport_entries_hash(const DXGK_PTE *entries, uint64_t count)
     uint64_t hash = 0;
 
     for (uint64_t at = 0; at < count;) {
-        const struct miniport_entries range = miniport_entries_first(entries + at, count - at);
+        const struct miniport_entries range = miniport_entries_first(entries + at, count - at, 0);
 
         hash = miniport_entries_add_hash(hash, range.hash);
         at += range.count;

@@ -26,8 +26,12 @@ struct miniport_entries {
     uint64_t hash;     /* of all that the entries say */
 };
 
-/* The first range of an array of count entries, at least 1. */
-struct miniport_entries miniport_entries_first(const DXGK_PTE *entries, uint64_t count);
+/*
+ * The first range of an array of count entries, at least 1. The first `even` of them are known to
+ * be valid and alike but for their addresses, which go on by one stride; 0: nothing is known.
+ */
+struct miniport_entries miniport_entries_first(const DXGK_PTE *entries, uint64_t count,
+                                               uint64_t even);
 
 /* The hash of an array: those of its ranges, added in their order to what begins as 0. */
 uint64_t miniport_entries_add_hash(uint64_t hash, uint64_t of_range);

@@ -73,7 +73,8 @@ static void ranges_are_those_of_a_plain_model(void **state)
         const uint64_t count = draw(&rng, entries);
 
         for (uint64_t at = 0; at < count;) {
-            const struct miniport_entries range = miniport_entries_first(entries + at, count - at);
+            const struct miniport_entries range =
+                miniport_entries_first(entries + at, count - at, 0);
             bool is_even;
 
             assert_int_equal(range.count, model_count(entries + at, count - at, &is_even));
@@ -83,6 +84,15 @@ static void ranges_are_those_of_a_plain_model(void **state)
                                  entries[at + 1].PageAddress - entries[at].PageAddress);
             else
                 assert_int_equal(range.stride, 0);
+            if (entries[at].Valid && is_even) {
+                const struct miniport_entries known = miniport_entries_first(
+                    entries + at, count - at, 1 + rng_below(&rng, range.count));
+
+                assert_int_equal(known.count, range.count);
+                assert_int_equal(known.stride, range.stride);
+                assert_int_equal(known.is_scattered, range.is_scattered);
+                assert_true(known.hash == range.hash);
+            }
             at += range.count;
         }
     }
@@ -97,11 +107,12 @@ static void the_hash_is_that_of_the_ranges_and_of_nothing_else(void **state)
     for (unsigned round = 0; round < 2000; round++) {
         DXGK_PTE entries[MOST], other[MOST];
         const uint64_t count = draw(&rng, entries);
-        const uint64_t first = miniport_entries_first(entries, count).count;
+        const uint64_t first = miniport_entries_first(entries, count, 0).count;
         uint64_t hash = 0;
 
         for (uint64_t at = 0; at < count;) {
-            const struct miniport_entries range = miniport_entries_first(entries + at, count - at);
+            const struct miniport_entries range =
+                miniport_entries_first(entries + at, count - at, 0);
 
             hash = miniport_entries_add_hash(hash, range.hash);
             at += range.count;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#define COMPRESSION_LEVEL (-5) /* the blocks are small already: docs/record.md has the others */
+#define COMPRESSION_LEVEL (-10) /* the blocks are small already: docs/record.md has the others */
 #define MOST_FIELDS       24
 #define LITERAL_BITS      11 /* two slots each: texts that are used together do not meet */
 #define LITERAL_SLOTS     (1u << LITERAL_BITS)
@@ -34,8 +34,7 @@ static const struct kind_row {
 #define KIND(name)  [RECORD_KIND_##name] = {#name, false, ""
 #define KEPT(name)  [RECORD_KIND_##name] = {#name, true, ""
 #define U(field)    #field ":u "
-#define S(field)    #field ":s "
-#define D(field)    #field ":d "
+#define N(field)    #field ":n "
 #define T(field)    #field ":t "
 #define P(field)    #field ":p "
 #define GROUP(name) "| "
@@ -44,8 +43,7 @@ static const struct kind_row {
 #undef KIND
 #undef KEPT
 #undef U
-#undef S
-#undef D
+#undef N
 #undef T
 #undef P
 #undef GROUP
@@ -63,13 +61,28 @@ const char *record_kind_shape(enum record_kind kind)
     return kind_rows[kind].shape;
 }
 
-enum coding { CODED_PLAIN, CODED_SIGNED, CODED_DELTA, CODED_PATTERN };
+struct kind_state;
+
+/* The form of items: their kind, and where it has P fields the values of those. */
+struct record_pattern {
+    uint64_t code;   /* of its items; one more where the time is another one */
+    uint64_t number; /* of the text with the values of the P fields; 0: there are none */
+    struct kind_state *kind;
+    size_t group_count;  /* of an item, where the kind has P fields */
+    size_t value_count;  /* of an item, without P fields and the groups of a kind that has none */
+    size_t room;         /* that an item may need */
+    unsigned mask_bytes; /* a bit a value; 0: there are too many values, or none */
+    uint64_t last[RECORD_MASK_VALUES]; /* of the last item; of an N field its step */
+};
 
 struct kind_state {
     uint8_t fixed_count, group_size; /* fields before the group, fields of a group (0: no group) */
-    uint8_t pattern_count;           /* fields of a group that are in the pattern */
-    uint8_t codings[MOST_FIELDS];
-    uint64_t last[MOST_FIELDS]; /* values of the last item */
+    uint8_t pattern_fixed, pattern_group; /* so many of them are P */
+    bool has_pattern, is_kept;
+    bool counts; /* its first field is N, and was `number` in the last item */
+    bool is_pattern[MOST_FIELDS];
+    uint64_t number;
+    struct record_pattern form; /* of a kind without P fields */
     uint64_t missing;
 };
 
@@ -80,14 +93,6 @@ struct text_slot {
     uint64_t hash;
     uint32_t offset, length;
     uint32_t number; /* 0: free */
-};
-
-/* Groups whose P fields are alike, and what the other fields were in their last item. */
-struct record_pattern {
-    uint64_t number; /* of the text */
-    enum record_kind kind;
-    size_t group_count, value_count;
-    uint64_t last[RECORD_MASK_VALUES]; /* where there are no more values than that */
 };
 
 struct literal_slot {
@@ -113,7 +118,7 @@ struct record {
     size_t used;
     ZSTD_CCtx *packer;
 
-    uint64_t first_code; /* of the kinds */
+    uint64_t next_code; /* of a kind or a pattern */
     uint64_t last_ns;
     uint64_t items;
     uint64_t texts;          /* numbers given */
@@ -128,6 +133,7 @@ struct record {
     struct record_pattern **patterns; /* by number, PATTERN_SLOTS; those that are remembered */
     size_t pattern_count;
     struct record_pattern forgotten; /* one that is not remembered, for the item at hand */
+    uint64_t spare_code;             /* of that one; 0: none yet */
 };
 
 static bool is_stopped(const struct record *record)
@@ -146,20 +152,11 @@ static uint8_t *put_varint_bytewise(uint8_t *at, uint64_t value)
 }
 
 /*
- * RECORD_VARINT_BYTES have room. Of three to eight bytes, all eight are stored: the lengths of
- * values follow no rule, and a jump for each byte would be foretold wrongly once a value.
+ * Of three to eight bytes, all eight are stored: the lengths of values follow no rule, and a jump
+ * for each byte would be foretold wrongly once a value.
  */
-static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
+__attribute__((noinline)) static uint8_t *put_long_varint(uint8_t *at, uint64_t value)
 {
-    if (value < 0x80) {
-        *at = (uint8_t)value;
-        return at + 1;
-    }
-    if (value < 0x4000) { /* most numbers of texts */
-        at[0] = (uint8_t)(value | 0x80);
-        at[1] = (uint8_t)(value >> 7);
-        return at + 2;
-    }
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (value < UINT64_C(1) << 56) {
         const unsigned bytes = (9 * log2_floor_u64(value) + 73) / 64; /* log2 / 7 + 1 */
@@ -176,6 +173,21 @@ static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
     }
 #endif
     return put_varint_bytewise(at, value);
+}
+
+/* RECORD_VARINT_BYTES have room. */
+static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
+{
+    if (value < 0x80) {
+        *at = (uint8_t)value;
+        return at + 1;
+    }
+    if (value < 0x4000) { /* most numbers of texts */
+        at[0] = (uint8_t)(value | 0x80);
+        at[1] = (uint8_t)(value >> 7);
+        return at + 2;
+    }
+    return put_long_varint(at, value);
 }
 
 static void put_bytes(struct record *record, const void *bytes, size_t size)
@@ -262,33 +274,50 @@ static inline bool make_room(struct record *record, size_t bytes)
 
 static void read_shape(struct kind_state *kind, const char *shape)
 {
-    unsigned count = 0;
+    unsigned count = 0, patterned = 0;
     bool has_group = false;
 
     for (const char *at = shape; *at; at++) {
         if (*at == '|') {
             kind->fixed_count = (uint8_t)count;
+            kind->pattern_fixed = (uint8_t)patterned;
             has_group = true;
         } else if (*at == ':') {
-            kind->pattern_count += at[1] == 'p';
-            kind->codings[count++] = at[1] == 'd'   ? CODED_DELTA
-                                     : at[1] == 's' ? CODED_SIGNED
-                                     : at[1] == 'p' ? CODED_PATTERN
-                                                    : CODED_PLAIN;
+            kind->counts |= at[1] == 'n';
+            kind->is_pattern[count++] = at[1] == 'p';
+            patterned += at[1] == 'p';
         }
     }
-    if (has_group)
+    kind->has_pattern = patterned != 0;
+    if (has_group) {
         kind->group_size = (uint8_t)(count - kind->fixed_count);
-    else
+        kind->pattern_group = (uint8_t)(patterned - kind->pattern_fixed);
+    } else {
         kind->fixed_count = (uint8_t)count;
+        kind->pattern_fixed = (uint8_t)patterned;
+    }
+}
+
+/* What follows from the number of values of an item. */
+static void measure_form(struct record_pattern *form, size_t value_count)
+{
+    form->value_count = value_count;
+    form->mask_bytes = value_count <= RECORD_MASK_VALUES ? (unsigned)((value_count + 7) / 8) : 0;
+    form->room = (4 + value_count) * RECORD_VARINT_BYTES;
 }
 
 static void put_kinds(struct record *record)
 {
     for (unsigned i = 0; i < RECORD_KIND_COUNT; i++) {
         const struct kind_row *row = &kind_rows[i];
+        struct kind_state *kind = &record->kinds[i];
 
-        read_shape(&record->kinds[i], row->shape);
+        read_shape(kind, row->shape);
+        kind->is_kept = row->is_kept;
+        kind->form.kind = kind;
+        kind->form.code = record->next_code;
+        measure_form(&kind->form, kind->fixed_count);
+        record->next_code += 2;
         if (!make_room(record, strlen(row->name) + strlen(row->shape) + 3 * RECORD_VARINT_BYTES))
             return;
         record->raw[record->used++] = RECORD_CODE_KIND;
@@ -320,7 +349,7 @@ static struct record *create(const struct base_services *services, int file,
     record->file = file;
     record->limit = limits && limits->file_bytes ? limits->file_bytes : RECORD_LIMIT_BYTES;
     record->reserve = record->limit + RECORD_RESERVE_BYTES;
-    record->first_code = RECORD_CODE_FIRST;
+    record->next_code = RECORD_CODE_FIRST;
     record->slot_count = FIRST_TEXT_SLOTS;
     record->slots = base_alloc_array(services, record->slot_count, sizeof *record->slots);
     record->arena_size = RECORD_BLOCK_BYTES;
@@ -369,7 +398,7 @@ struct record *record_resume(const struct base_services *services, int file,
         return NULL;
     }
     record->written = end.offset;
-    record->first_code = RECORD_CODE_FIRST + end.kinds;
+    record->next_code = RECORD_CODE_FIRST + 2 * end.codes;
     record->items = end.items;
     record->texts = end.texts;
     record->last_ns = end.time_ns;
@@ -444,7 +473,7 @@ bool record_close(struct record *record, char error[256])
 
         *at++ = RECORD_CODE_END;
         at = put_varint(put_varint(at, record->items), record->texts);
-        at = put_varint(at, record->first_code - RECORD_CODE_FIRST + RECORD_KIND_COUNT);
+        at = put_varint(at, (record->next_code - RECORD_CODE_FIRST) / 2);
         at = put_varint(at, record->last_ns);
         record->used = (size_t)(at - record->raw);
         write_block(record, RECORD_TAG_END);
@@ -620,79 +649,11 @@ uint64_t record_literal(struct record *record, const char *literal)
     return number;
 }
 
-/* ---- Items ----------------------------------------------------------------------------------- */
+/* ---- Patterns -------------------------------------------------------------------------------- */
 
 bool record_pattern_lasts(const struct record *record, const struct record_pattern *pattern)
 {
     return pattern && pattern != &record->forgotten;
-}
-
-static inline bool wants(struct record *record, enum record_kind kind)
-{
-    if (!is_stopped(record) &&
-        record->written < (kind_rows[kind].is_kept ? record->reserve : record->limit))
-        return true;
-    record->kinds[kind].missing++;
-    return false;
-}
-
-bool record_wants(struct record *record, enum record_kind kind)
-{
-    return record && wants(record, kind);
-}
-
-/* RECORD_VARINT_BYTES have room. */
-static inline uint8_t *put_field(struct kind_state *kind, size_t field, uint8_t *at, uint64_t value)
-{
-    const uint64_t last = kind->last[field];
-
-    kind->last[field] = value;
-    switch (kind->codings[field]) {
-    case CODED_DELTA:
-        return put_varint(at, record_zigzag(value - last));
-    case CODED_SIGNED:
-        return put_varint(at, record_zigzag(value));
-    default:
-        return put_varint(at, value);
-    }
-}
-
-/* A bit for each value, at most 64, that is another than before. */
-static inline uint64_t other_values(const uint64_t *values, const uint64_t *before, size_t count)
-{
-    uint64_t mask = 0;
-    size_t i = 0;
-
-    for (; i + 4 <= count; i += 4) {
-        const unsigned four = (values[i] != before[i]) | (values[i + 1] != before[i + 1]) << 1 |
-                              (values[i + 2] != before[i + 2]) << 2 |
-                              (values[i + 3] != before[i + 3]) << 3;
-
-        mask |= (uint64_t)four << i;
-    }
-    for (; i < count; i++)
-        mask |= (uint64_t)(values[i] != before[i]) << i;
-    return mask;
-}
-
-/*
- * The fields before the group: a bit for each that is another than in the last item of the kind,
- * then those. Three of four are the same.
- */
-static inline uint8_t *put_fixed(struct kind_state *kind, uint8_t *at, const uint64_t *fields)
-{
-    const size_t fixed = kind->fixed_count;
-    uint64_t mask;
-
-    mask = other_values(fields, kind->last, fixed);
-    if (fixed)
-        at = put_varint(at, mask);
-    for (; mask; mask &= mask - 1) {
-        const unsigned i = ctz_u64(mask);
-
-        at = put_field(kind, i, at, fields[i]);
-    }
-    return at;
 }
 
 static bool make_scratch(struct record *record, size_t needed)
@@ -708,54 +669,98 @@ static bool make_scratch(struct record *record, size_t needed)
     return true;
 }
 
+static uint8_t *put_pattern_fields(const bool *is_pattern, const uint64_t *fields, size_t count,
+                                   uint8_t *at)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_pattern[i])
+            at = put_varint(at, fields[i]);
+    return at;
+}
+
 /* The text of a pattern; 0: there is no room for it. */
 static uint64_t pattern_text(struct record *record, const struct kind_state *kind,
-                             const uint64_t *groups, size_t group_count)
+                             const uint64_t *fields, const uint64_t *groups, size_t group_count)
 {
+    const size_t count = kind->pattern_fixed + group_count * kind->pattern_group;
     uint8_t *at;
 
-    if (!make_scratch(record, group_count * kind->pattern_count * RECORD_VARINT_BYTES + 1)) {
+    if (!make_scratch(record, count * RECORD_VARINT_BYTES + 1)) {
         record->has_no_memory = true;
         return 0;
     }
-    at = record->scratch;
+    at = put_pattern_fields(kind->is_pattern, fields, kind->fixed_count, record->scratch);
     for (size_t i = 0; i < group_count; i++)
-        for (size_t j = 0; j < kind->group_size; j++)
-            if (kind->codings[kind->fixed_count + j] == CODED_PATTERN)
-                at = put_varint(at, groups[i * kind->group_size + j]);
+        at = put_pattern_fields(kind->is_pattern + kind->fixed_count, groups + i * kind->group_size,
+                                kind->group_size, at);
     return record_bytes(record, record->scratch, (size_t)(at - record->scratch));
 }
 
-/* The remembered pattern with that text, a new one if there is room, or the one at hand. */
-static struct record_pattern *find_pattern(struct record *record, uint64_t number,
-                                           enum record_kind kind)
+/*
+ * The slot of the pattern: two of a text are of one kind, and of as many groups where these have P
+ * fields.
+ */
+static struct record_pattern **find_pattern(struct record *record, uint64_t number,
+                                            const struct kind_state *kind, size_t group_count)
 {
     size_t at = (size_t)hash_u64(number) & (PATTERN_SLOTS - 1);
-    struct record_pattern *pattern;
 
-    while (record->patterns[at] && record->patterns[at]->number != number)
+    while (record->patterns[at] &&
+           (record->patterns[at]->number != number || record->patterns[at]->kind != kind ||
+            record->patterns[at]->group_count != group_count))
         at = (at + 1) & (PATTERN_SLOTS - 1);
-    pattern = record->patterns[at];
-    if (pattern && pattern->kind == kind)
+    return &record->patterns[at];
+}
+
+/* Says in the file what its code stands for from here on. False: there is no room. */
+static bool define_pattern(struct record *record, const struct record_pattern *pattern)
+{
+    uint8_t *at;
+
+    if (!make_room(record, 5 * RECORD_VARINT_BYTES))
+        return false;
+    at = record->raw + record->used;
+    *at++ = RECORD_CODE_PATTERN;
+    at = put_varint(at, pattern->code);
+    at = put_varint(at, pattern->kind->form.code);
+    at = put_varint(at, pattern->group_count);
+    at = put_varint(at, pattern->number);
+    record->used = (size_t)(at - record->raw);
+    return true;
+}
+
+static uint64_t take_code(struct record *record)
+{
+    record->next_code += 2;
+    return record->next_code - 2;
+}
+
+/* A pattern that has no slot yet gets it, or is the one at hand where there is no room. */
+static struct record_pattern *add_pattern(struct record *record, struct record_pattern **slot)
+{
+    struct record_pattern *pattern = record->pattern_count < RECORD_PATTERNS
+                                         ? base_alloc(record->services, sizeof *pattern)
+                                         : NULL;
+
+    if (pattern) {
+        *slot = pattern;
+        record->pattern_count++;
+        pattern->code = take_code(record);
         return pattern;
-    pattern = !pattern && record->pattern_count < RECORD_PATTERNS
-                  ? base_alloc(record->services, sizeof *pattern)
-                  : NULL;
-    if (!pattern) {
-        record->forgotten = (struct record_pattern){0};
-        return &record->forgotten;
     }
-    record->patterns[at] = pattern;
-    record->pattern_count++;
-    return pattern;
+    if (!record->spare_code)
+        record->spare_code = take_code(record);
+    record->forgotten = (struct record_pattern){.code = record->spare_code};
+    return &record->forgotten;
 }
 
 struct record_pattern *record_pattern(struct record *record, enum record_kind which,
-                                      const uint64_t *groups, size_t group_count)
+                                      const uint64_t *fields, const uint64_t *groups,
+                                      size_t group_count)
 {
-    const struct kind_state *kind;
-    struct record_pattern *pattern;
-    uint64_t number = 0;
+    struct kind_state *kind;
+    struct record_pattern **slot, *pattern;
+    uint64_t number;
 
     if (!record)
         return NULL;
@@ -764,104 +769,167 @@ struct record_pattern *record_pattern(struct record *record, enum record_kind wh
         record->groups_missing += group_count - RECORD_ITEM_VALUES / (kind->group_size + 1u);
         group_count = RECORD_ITEM_VALUES / (kind->group_size + 1u);
     }
-    if (group_count && kind->pattern_count) {
-        number = pattern_text(record, kind, groups, group_count);
-        if (!number) {
-            record->groups_missing += group_count;
-            return NULL;
-        }
+    number = pattern_text(record, kind, fields, groups, group_count);
+    if (!number) {
+        record->groups_missing += group_count;
+        return NULL;
     }
-    pattern = find_pattern(record, number, which);
+    slot = find_pattern(record, number, kind, group_count);
+    if (*slot)
+        return *slot;
+    record->is_busy = true;
+    pattern = add_pattern(record, slot);
     pattern->number = number;
-    pattern->kind = which;
+    pattern->kind = kind;
     pattern->group_count = group_count;
-    pattern->value_count = group_count * (kind->group_size - kind->pattern_count);
+    measure_form(pattern, kind->fixed_count - kind->pattern_fixed +
+                              group_count * (kind->group_size - kind->pattern_group));
+    define_pattern(record, pattern);
+    record->is_busy = false;
     return pattern;
 }
 
-/* An item up to its groups. NULL: it has no place, and is counted. */
-static inline uint8_t *begin_item(struct record *record, enum record_kind which, uint64_t now_ns,
-                                  const uint64_t *fields, size_t values)
-{
-    struct kind_state *kind = &record->kinds[which];
-    uint8_t *at;
+/* ---- Items ----------------------------------------------------------------------------------- */
 
-    if (!make_room(record, (6 + kind->fixed_count + values) * RECORD_VARINT_BYTES)) {
-        kind->missing++;
-        return NULL;
-    }
-    at = put_varint(record->raw + record->used, record->first_code + which);
-    at = put_varint(at, record_zigzag(now_ns - record->last_ns));
-    record->last_ns = now_ns;
-    return put_fixed(kind, at, fields);
+static inline bool wants(struct record *record, struct kind_state *kind)
+{
+    if (!is_stopped(record) && record->written < (kind->is_kept ? record->reserve : record->limit))
+        return true;
+    kind->missing++;
+    return false;
 }
 
-static void end_item(struct record *record, const uint8_t *end)
+bool record_wants(struct record *record, enum record_kind kind)
+{
+    return record && wants(record, &record->kinds[kind]);
+}
+
+/*
+ * A bit for each value that is another than in the last item of the form, and the differences.
+ * Three of four are the same.
+ */
+static inline uint8_t *put_values(struct record_pattern *form, uint8_t *at, const uint64_t *values)
+{
+    struct kind_state *const kind = form->kind;
+    const size_t count = form->value_count, mask_bytes = form->mask_bytes;
+    uint8_t *const mask_at = at;
+    uint64_t mask = 0;
+    size_t i = 0;
+
+    at += mask_bytes;
+    if (kind->counts) {
+        const uint64_t step = values[0] - kind->number, other = step - form->last[0];
+
+        kind->number = values[0];
+        if (other) {
+            mask = 1;
+            form->last[0] = step;
+            at = put_varint(at, record_zigzag(other));
+        }
+        i = 1;
+    }
+    for (; i < count; i++) {
+        const uint64_t value = values[i], other = value - form->last[i];
+
+        if (!other)
+            continue;
+        mask |= UINT64_C(1) << i;
+        form->last[i] = value;
+        at = put_varint(at, record_zigzag(other));
+    }
+    for (i = 0; i < mask_bytes; i++, mask >>= 8)
+        mask_at[i] = (uint8_t)mask;
+    return at;
+}
+
+/* More values than a mask has bits: all of them. */
+static uint8_t *put_all_values(const struct record_pattern *form, uint8_t *at,
+                               const uint64_t *values)
+{
+    if (form->kind->counts)
+        form->kind->number = values[0];
+    for (size_t i = 0; i < form->value_count; i++)
+        at = put_varint(at, values[i]);
+    return at;
+}
+
+/* An item up to its groups. NULL: it has no place, and is counted. */
+static inline uint8_t *begin_item(struct record *record, struct record_pattern *form,
+                                  uint64_t now_ns, const uint64_t *values, size_t more_values)
+{
+    const uint64_t passed_ns = now_ns - record->last_ns;
+    uint8_t *at;
+
+    if (!make_room(record, form->room + more_values * RECORD_VARINT_BYTES)) {
+        form->kind->missing++;
+        return NULL;
+    }
+    at = record->raw + record->used;
+    if (passed_ns) {
+        record->last_ns = now_ns;
+        at = put_varint(put_varint(at, form->code + 1), record_zigzag(passed_ns));
+    } else {
+        at = put_varint(at, form->code);
+    }
+    return form->value_count <= RECORD_MASK_VALUES ? put_values(form, at, values)
+                                                   : put_all_values(form, at, values);
+}
+
+static inline void end_item(struct record *record, const uint8_t *end)
 {
     record->used = (size_t)(end - record->raw);
     record->items++;
 }
 
-/* Values as differences: a bit for each that is another than in the last item, then those. */
-static uint8_t *put_differences(uint8_t *at, struct record_pattern *pattern, const uint64_t *values)
-{
-    const uint64_t mask = other_values(values, pattern->last, pattern->value_count);
-
-    at = put_varint(at, mask);
-    for (uint64_t left = mask; left; left &= left - 1) {
-        const unsigned i = ctz_u64(left);
-
-        at = put_varint(at, record_zigzag(values[i] - pattern->last[i]));
-        pattern->last[i] = values[i];
-    }
-    return at;
-}
-
-void record_item_patterned(struct record *record, enum record_kind which, uint64_t now_ns,
-                           const uint64_t *fields, struct record_pattern *pattern,
-                           const uint64_t *values)
+/* An item without groups, or of a pattern. */
+static void put_item(struct record *record, struct record_pattern *form, uint64_t now_ns,
+                     const uint64_t *values)
 {
     uint8_t *at;
 
-    if (!record || !wants(record, which))
-        return;
     record->is_busy = true;
-    at = begin_item(record, which, now_ns, fields, pattern ? pattern->value_count : 0);
-    if (at) {
-        const bool has_mask =
-            pattern && pattern != &record->forgotten && pattern->value_count <= RECORD_MASK_VALUES;
-
-        at = put_varint(at, pattern ? pattern->group_count : 0);
-        if (pattern && pattern->group_count)
-            at = put_varint(at, 2 * pattern->number + has_mask);
-        if (pattern && pattern->group_count && has_mask)
-            at = put_differences(at, pattern, values);
-        else if (pattern)
-            for (size_t i = 0; i < pattern->value_count; i++)
-                at = put_varint(at, values[i]);
+    at = begin_item(record, form, now_ns, values, 0);
+    if (at)
         end_item(record, at);
-    }
     record->is_busy = false;
 }
 
-/* Groups of a kind with P fields: their pattern, and their other values behind one another. */
+void record_item_patterned(struct record *record, uint64_t now_ns, struct record_pattern *pattern,
+                           const uint64_t *values)
+{
+    if (record && pattern && wants(record, pattern->kind))
+        put_item(record, pattern, now_ns, values);
+}
+
+static uint64_t *take_other_fields(const bool *is_pattern, const uint64_t *fields, size_t count,
+                                   uint64_t *out)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!is_pattern[i])
+            *out++ = fields[i];
+    return out;
+}
+
+/* An item of a kind with P fields: its pattern, and its other values behind one another. */
 static void put_patterned(struct record *record, enum record_kind which, uint64_t now_ns,
                           const uint64_t *fields, const uint64_t *groups, size_t group_count)
 {
     const struct kind_state *kind = &record->kinds[which];
-    struct record_pattern *pattern = record_pattern(record, which, groups, group_count);
-    const size_t count = pattern ? pattern->group_count * kind->group_size : 0;
-    uint64_t *values = base_alloc_array(record->services, count + 1, sizeof *values);
-    size_t used = 0;
+    struct record_pattern *pattern = record_pattern(record, which, fields, groups, group_count);
+    const size_t count = pattern ? pattern->value_count : 0;
+    uint64_t *values = base_alloc_array(record->services, count + 1, sizeof *values), *end;
 
     if (!values) {
         record->has_no_memory = true;
         return;
     }
-    for (size_t i = 0; i < count; i++)
-        if (kind->codings[kind->fixed_count + i % kind->group_size] != CODED_PATTERN)
-            values[used++] = groups[i];
-    record_item_patterned(record, which, now_ns, fields, pattern, values);
+    end = values;
+    if (pattern)
+        end = take_other_fields(kind->is_pattern, fields, kind->fixed_count, end);
+    for (size_t i = 0; pattern && i < pattern->group_count; i++)
+        end = take_other_fields(kind->is_pattern + kind->fixed_count, groups + i * kind->group_size,
+                                kind->group_size, end);
+    record_item_patterned(record, now_ns, pattern, values);
     base_free_array(record->services, values, count + 1, sizeof *values);
 }
 
@@ -869,74 +937,38 @@ static void put_groups(struct record *record, enum record_kind which, uint64_t n
                        const uint64_t *fields, const uint64_t *groups, size_t group_count)
 {
     struct kind_state *kind = &record->kinds[which];
-    const size_t fixed = kind->fixed_count, size = kind->group_size;
+    const size_t size = kind->group_size;
     uint8_t *at;
 
     if (group_count > RECORD_ITEM_VALUES / (size + 1)) {
         record->groups_missing += group_count - RECORD_ITEM_VALUES / (size + 1);
         group_count = RECORD_ITEM_VALUES / (size + 1);
     }
-    at = begin_item(record, which, now_ns, fields, group_count * size);
-    if (!at)
-        return;
-    at = put_varint(at, group_count);
-    for (size_t i = 0; i < group_count; i++)
-        for (size_t j = 0; j < size; j++)
-            at = put_field(kind, fixed + j, at, *groups++);
-    end_item(record, at);
-}
-
-/* An item of a kind that has no groups. */
-static void put_alone(struct record *record, enum record_kind kind, uint64_t now_ns,
-                      const uint64_t *fields)
-{
-    uint8_t *at;
-
     record->is_busy = true;
-    at = begin_item(record, kind, now_ns, fields, 0);
-    if (at)
+    at = begin_item(record, &kind->form, now_ns, fields, 1 + group_count * size);
+    if (at) {
+        at = put_varint(at, group_count);
+        for (size_t i = 0; i < group_count * size; i++)
+            at = put_varint(at, groups[i]);
         end_item(record, at);
+    }
     record->is_busy = false;
 }
 
-void record_item_with(struct record *record, enum record_kind kind, uint64_t now_ns,
-                      const uint64_t *fields, const uint64_t *groups, size_t group_count)
-{
-    if (!record || !wants(record, kind))
-        return;
-    if (record->kinds[kind].pattern_count) {
-        put_patterned(record, kind, now_ns, fields, groups, group_count);
-    } else if (record->kinds[kind].group_size) {
-        record->is_busy = true;
-        put_groups(record, kind, now_ns, fields, groups, group_count);
-        record->is_busy = false;
-    } else {
-        put_alone(record, kind, now_ns, fields);
-    }
-}
-
 void record_item(struct record *record, enum record_kind which, uint64_t now_ns,
-                 const uint64_t *fields, size_t count)
+                 const uint64_t *fields, const uint64_t *groups, size_t group_count)
 {
-    const struct kind_state *kind;
-    uint64_t whole[MOST_FIELDS];
-    size_t fixed;
+    struct kind_state *kind;
 
     if (!record)
         return;
     kind = &record->kinds[which];
-    fixed = kind->fixed_count;
-    if (count >= fixed && !kind->group_size) {
-        if (wants(record, which))
-            put_alone(record, which, now_ns, fields);
+    if (!wants(record, kind))
         return;
-    }
-    if (count < fixed) {
-        memset(whole, 0, sizeof whole);
-        memcpy(whole, fields, count * sizeof *fields);
-        fields = whole;
-        count = fixed;
-    }
-    record_item_with(record, which, now_ns, fields, fields + fixed,
-                     kind->group_size ? (count - fixed) / kind->group_size : 0);
+    if (kind->has_pattern)
+        put_patterned(record, which, now_ns, fields, groups, group_count);
+    else if (kind->group_size)
+        put_groups(record, which, now_ns, fields, groups, group_count);
+    else
+        put_item(record, &kind->form, now_ns, fields);
 }

@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECORD_MAJOR 2
+#define RECORD_MAJOR 3
 #define RECORD_MINOR 0
 
 #define RECORD_BLOCK_BYTES   (256u * 1024u)        /* of items, before they are packed */
@@ -47,8 +47,7 @@ enum record_kind {
 #define KIND(name)  RECORD_KIND_##name,
 #define KEPT(name)  RECORD_KIND_##name,
 #define U(field)
-#define S(field)
-#define D(field)
+#define N(field)
 #define T(field)
 #define P(field)
 #define GROUP(name)
@@ -58,8 +57,7 @@ enum record_kind {
 #undef KIND
 #undef KEPT
 #undef U
-#undef S
-#undef D
+#undef N
 #undef T
 #undef P
 #undef GROUP
@@ -70,8 +68,7 @@ enum record_kind {
 #define KIND(name)  struct record_##name {
 #define KEPT(name)  struct record_##name {
 #define U(field)    uint64_t field;
-#define S(field)    uint64_t field;
-#define D(field)    uint64_t field;
+#define N(field)    uint64_t field;
 #define T(field)    uint64_t field;
 #define P(field)    uint64_t field;
 #define GROUP(name) }; struct record_##name##_group {
@@ -80,15 +77,14 @@ enum record_kind {
 #undef KIND
 #undef KEPT
 #undef U
-#undef S
-#undef D
+#undef N
 #undef T
 #undef P
 #undef GROUP
 #undef END
 /* clang-format on */
 
-/* The kind's name, and its fields as the file has them: "allocation:d segment:u | name:t". */
+/* The kind's name, and its fields as the file has them: "number:n segment:u | name:t". */
 const char *record_kind_name(enum record_kind kind);
 const char *record_kind_shape(enum record_kind kind);
 
@@ -128,39 +124,34 @@ uint64_t record_bytes(struct record *record, const void *bytes, size_t size);
 bool record_wants(struct record *record, enum record_kind kind);
 
 /*
- * Fields are count values in the order of record_kinds.inc; those that lack are 0. Values behind
- * the last field are those of the groups, whole groups only. Times need not rise.
+ * Fields are those before the group, in the order of record_kinds.inc; groups the fields of so many
+ * groups. Times need not rise.
  */
 void record_item(struct record *record, enum record_kind kind, uint64_t now_ns,
-                 const uint64_t *fields, size_t count);
-
-/* The same, with the values of the groups apart. */
-void record_item_with(struct record *record, enum record_kind kind, uint64_t now_ns,
-                      const uint64_t *fields, const uint64_t *groups, size_t group_count);
+                 const uint64_t *fields, const uint64_t *groups, size_t group_count);
 
 /*
- * For who writes many items of groups that are alike: the pattern of the P fields of so many
- * groups, whose other fields may be anything, and an item with that pattern, of which only the
- * other fields of the groups are given. NULL: there is no room for it. Lent until the next call of
- * record_pattern(), or for the life of the record if record_pattern_lasts().
+ * For who writes many items of groups that are alike: the pattern of an item, made of its P fields
+ * and those of so many groups; its other fields may be anything. And an item of that pattern, of
+ * which only the other fields are given: those before the group, then those of the groups. NULL:
+ * there is no room for it. Lent until the next call of record_pattern(), or for the life of the
+ * record if record_pattern_lasts().
  */
 struct record_pattern;
 struct record_pattern *record_pattern(struct record *record, enum record_kind kind,
-                                      const uint64_t *groups, size_t group_count);
+                                      const uint64_t *fields, const uint64_t *groups,
+                                      size_t group_count);
 bool record_pattern_lasts(const struct record *record, const struct record_pattern *pattern);
-void record_item_patterned(struct record *record, enum record_kind kind, uint64_t now_ns,
-                           const uint64_t *fields, struct record_pattern *pattern,
+void record_item_patterned(struct record *record, uint64_t now_ns, struct record_pattern *pattern,
                            const uint64_t *values);
 
-#define RECORD_ITEM(record, kind, now_ns, ...)                                                     \
+#define RECORD_ITEM_WITH(record, kind, now_ns, groups, group_count, ...)                           \
     record_item(record, RECORD_KIND_##kind, now_ns,                                                \
                 (const uint64_t *)&(const struct record_##kind){__VA_ARGS__},                      \
-                sizeof(struct record_##kind) / sizeof(uint64_t))
+                (const uint64_t *)(groups), group_count)
 
-#define RECORD_ITEM_WITH(record, kind, now_ns, groups, group_count, ...)                           \
-    record_item_with(record, RECORD_KIND_##kind, now_ns,                                           \
-                     (const uint64_t *)&(const struct record_##kind){__VA_ARGS__},                 \
-                     (const uint64_t *)(groups), group_count)
+#define RECORD_ITEM(record, kind, now_ns, ...)                                                     \
+    RECORD_ITEM_WITH(record, kind, now_ns, NULL, 0, __VA_ARGS__)
 
 /*
  * Writes what is in the buffer. It allocates nothing, so a process that is about to end by a signal

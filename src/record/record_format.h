@@ -19,15 +19,19 @@
 #define RECORD_TAG_ITEMS          UINT32_C(0x42494444) /* "DDIB" */
 #define RECORD_TAG_END            UINT32_C(0x42454444) /* "DDEB" */
 
-/* What a block has besides items: their codes stand where a kind's code stands. */
-#define RECORD_CODE_TEXT  0 /* length, bytes: the next number is this text's */
-#define RECORD_CODE_KIND  1 /* length, name; length, shape: the next code is this kind's */
-#define RECORD_CODE_END   2 /* items, texts, kinds, time of the last item */
-#define RECORD_CODE_FIRST 3 /* the code of the first kind */
+/*
+ * What a block has besides items: their codes stand where an item's code stands. Kinds and patterns
+ * have codes in the order in which the file names them, each two more than the one before.
+ */
+#define RECORD_CODE_TEXT    0 /* length, bytes: the next number is this text's */
+#define RECORD_CODE_KIND    2 /* length, name; length, shape: the next code is this kind's */
+#define RECORD_CODE_END     4 /* items, texts, kinds and patterns, time of the last item */
+#define RECORD_CODE_PATTERN 6 /* its code, code of the kind, groups, text */
+#define RECORD_CODE_FIRST   8 /* the code of the first kind; one more: the time is another one */
 
 #define RECORD_VARINT_BYTES 10
 
-/* So many values of a pattern's groups are written as differences, at most: a bit for each. */
+/* So many values of an item are written as differences, at most: a bit for each. */
 #define RECORD_MASK_VALUES 64u
 
 static inline void record_store32(uint8_t *at, uint32_t value)

@@ -22,22 +22,32 @@
 
 #define MOST_FIELDS 64  /* of a kind in a file */
 #define MOST_KINDS  256 /* in a file */
+#define FIRST_FORMS 128
 #define MOST_NAME   64
 #define MOST_SHAPE  4096
 #define NOWHERE     UINT8_MAX
 #define TEXT_CHUNK  (UINT64_C(256) * 1024)
-
-enum coding { CODED_PLAIN, CODED_SIGNED, CODED_DELTA, CODED_PATTERN };
 
 /* A kind as the file has it, and where its fields go in this build. */
 struct file_kind {
     bool is_known;
     enum record_kind kind;
     uint8_t fixed_count, group_size;
-    uint8_t pattern_count; /* fields of a group that are in the pattern */
-    uint8_t codings[MOST_FIELDS];
+    uint8_t pattern_fixed, pattern_group; /* so many of them are in the pattern */
+    bool has_pattern;
+    bool counts;     /* its first field is written as the step from `number` */
+    uint64_t number; /* that was the first field of the last item */
+    bool is_pattern[MOST_FIELDS];
     uint8_t places[MOST_FIELDS]; /* in the item, or in the group; NOWHERE: not known here */
-    uint64_t last[MOST_FIELDS];  /* values of the last item */
+};
+
+/* What a code of items stands for: a kind, or a pattern of one that has P fields. */
+struct form {
+    struct file_kind *kind;
+    uint64_t pattern;     /* number of its text; 0: it is the kind */
+    uint64_t group_count; /* of a pattern */
+    uint64_t value_count; /* of an item, without what is in the pattern and groups that have none */
+    uint64_t *last;       /* values of the last item, RECORD_MASK_VALUES; NULL: there was none */
 };
 
 struct own_shape {
@@ -47,7 +57,6 @@ struct own_shape {
 struct text {
     const char *bytes;
     uint32_t length;
-    uint64_t *last; /* of a pattern: the values of its last item, RECORD_MASK_VALUES; or NULL */
 };
 
 struct chunk {
@@ -79,6 +88,8 @@ struct record_reader {
     struct file_kind *kinds;
     unsigned kind_count;
     struct own_shape own[RECORD_KIND_COUNT];
+    struct form *forms; /* by code */
+    uint64_t form_count, form_room;
 
     struct text *texts; /* [0] is number 1 */
     uint64_t text_count, text_capacity, text_bytes;
@@ -87,8 +98,8 @@ struct record_reader {
 
     uint64_t time_ns, items, known, unknown;
     uint64_t fields[MOST_FIELDS];
-    uint64_t *groups;
-    size_t groups_size;
+    uint64_t *groups, *values;
+    size_t groups_size, values_size;
 };
 
 /* ---- How it ends ----------------------------------------------------------------------------- */
@@ -381,7 +392,7 @@ static void measure_own_shapes(struct record_reader *reader)
 
 static bool is_coding(char coding)
 {
-    return coding == 'u' || coding == 't' || coding == 's' || coding == 'd' || coding == 'p';
+    return coding == 'u' || coding == 't' || coding == 'n' || coding == 'p';
 }
 
 static bool read_shape(struct record_reader *reader, struct file_kind *kind, const char *shape)
@@ -392,17 +403,16 @@ static bool read_shape(struct record_reader *reader, struct file_kind *kind, con
 
     while (next_field(&shape, name, &coding, &begins_group)) {
         if (count == MOST_FIELDS || !is_coding(coding) || (in_group && begins_group) ||
-            (coding == 'p' && !in_group && !begins_group))
+            (coding == 'n' && (count || in_group || begins_group)))
             return stop_damaged(reader, "a kind has fields of no known form");
         if (begins_group) {
             in_group = true;
             kind->fixed_count = (uint8_t)count;
         }
-        kind->pattern_count += coding == 'p';
-        kind->codings[count] = coding == 'd'   ? CODED_DELTA
-                               : coding == 's' ? CODED_SIGNED
-                               : coding == 'p' ? CODED_PATTERN
-                                               : CODED_PLAIN;
+        kind->pattern_fixed += coding == 'p' && !in_group;
+        kind->pattern_group += coding == 'p' && in_group;
+        kind->counts |= coding == 'n' && !in_group;
+        kind->is_pattern[count] = coding == 'p';
         kind->places[count] =
             kind->is_known ? find_place(kind->kind, name, in_group) : (uint8_t)NOWHERE;
         count++;
@@ -413,6 +423,29 @@ static bool read_shape(struct record_reader *reader, struct file_kind *kind, con
         kind->group_size = (uint8_t)(count - kind->fixed_count);
     else
         kind->fixed_count = (uint8_t)count;
+    kind->has_pattern = kind->pattern_fixed + kind->pattern_group != 0;
+    return true;
+}
+
+/* The form that has the next code. */
+static bool add_form(struct record_reader *reader, const struct form *form)
+{
+    if (reader->form_count == reader->form_room) {
+        const uint64_t room = reader->form_room ? 2 * reader->form_room : FIRST_FORMS;
+        struct form *forms;
+
+        if (reader->text_bytes + room * sizeof *forms > RECORD_READER_TEXT_BYTES)
+            return stop_damaged(reader, "it has more patterns than any record");
+        forms = base_alloc_array(reader->services, room, sizeof *forms);
+        if (!forms)
+            return stop_without_memory(reader);
+        if (reader->form_count)
+            memcpy(forms, reader->forms, reader->form_count * sizeof *forms);
+        base_free_array(reader->services, reader->forms, reader->form_room, sizeof *forms);
+        reader->forms = forms;
+        reader->form_room = room;
+    }
+    reader->forms[reader->form_count++] = *form;
     return true;
 }
 
@@ -438,138 +471,136 @@ static bool read_kind(struct record_reader *reader)
         kind->kind = (enum record_kind)i;
     }
     reader->kind_count++;
-    return read_shape(reader, kind, shape);
+    return read_shape(reader, kind, shape) &&
+           add_form(reader, &(struct form){.kind = kind, .value_count = kind->fixed_count});
+}
+
+/* A code of items; false, and the record is damaged: it is none. */
+static bool find_form(struct record_reader *reader, uint64_t code, uint64_t *out)
+{
+    *out = (code - RECORD_CODE_FIRST) / 2;
+    return (code >= RECORD_CODE_FIRST && *out < reader->form_count) ||
+           stop_damaged(reader, "an item has a kind that no kind is");
+}
+
+/* A code stands for a pattern from here on: the next code, or one that stood for another one. */
+static bool read_pattern(struct record_reader *reader)
+{
+    uint64_t code, of_kind, groups, text, at;
+    const struct file_kind *kind;
+    struct form *form;
+    size_t size;
+
+    if (!get_varint(reader, &code) || !get_varint(reader, &of_kind) ||
+        !get_varint(reader, &groups) || !get_varint(reader, &text) ||
+        !find_form(reader, of_kind, &at))
+        return false;
+    kind = reader->forms[at].kind;
+    record_reader_bytes(reader, text, &size);
+    if (!kind->has_pattern || !size || groups > RECORD_ITEM_VALUES / (kind->group_size + 1u) ||
+        kind->pattern_fixed + groups * kind->pattern_group > size)
+        return stop_damaged(reader, "a pattern is no pattern of its kind");
+    if (code == RECORD_CODE_FIRST + 2 * reader->form_count && !add_form(reader, &(struct form){0}))
+        return false;
+    if (!find_form(reader, code, &at))
+        return false;
+    form = &reader->forms[at];
+    if (form->kind && !form->pattern)
+        return stop_damaged(reader, "a pattern has the code of a kind");
+    if (form->last)
+        memset(form->last, 0, RECORD_MASK_VALUES * sizeof *form->last);
+    form->kind = (struct file_kind *)kind;
+    form->pattern = text;
+    form->group_count = groups;
+    form->value_count =
+        kind->fixed_count - kind->pattern_fixed + groups * (kind->group_size - kind->pattern_group);
+    return true;
 }
 
 /* ---- Items ----------------------------------------------------------------------------------- */
 
-static inline bool get_field(struct record_reader *reader, struct file_kind *kind, size_t field,
-                             uint64_t *out)
+static bool make_array(struct record_reader *reader, uint64_t **array, size_t *size, size_t count)
 {
-    uint64_t value;
+    uint64_t *larger;
 
-    *out = 0;
-    if (!get_varint(reader, &value))
-        return false;
-    switch (kind->codings[field]) {
-    case CODED_DELTA:
-        value = kind->last[field] + record_unzigzag(value);
-        break;
-    case CODED_SIGNED:
-        value = record_unzigzag(value);
-        break;
-    default:
-        break;
-    }
-    *out = kind->last[field] = value;
-    return true;
-}
-
-/* The fields before the group: those that the mask has, and the others as in the last item. */
-static bool read_fixed(struct record_reader *reader, struct file_kind *kind)
-{
-    uint64_t mask = 0, value;
-
-    if (kind->fixed_count && !get_varint(reader, &mask))
-        return false;
-    if (mask & ~low_mask_u64(kind->fixed_count))
-        return stop_damaged(reader, "an item has more fields than its kind");
-    for (; mask; mask &= mask - 1)
-        if (!get_field(reader, kind, ctz_u64(mask), &value))
-            return false;
-    for (size_t i = 0; i < kind->fixed_count; i++)
-        if (kind->places[i] != NOWHERE)
-            reader->fields[kind->places[i]] = kind->last[i];
-    return true;
-}
-
-static bool make_groups(struct record_reader *reader, size_t count)
-{
-    uint64_t *groups;
-
-    if (count <= reader->groups_size)
+    if (count <= *size)
         return true;
-    groups = base_alloc_array(reader->services, count, sizeof *groups);
-    if (!groups)
+    larger = base_alloc_array(reader->services, count, sizeof *larger);
+    if (!larger)
         return stop_without_memory(reader);
-    base_free_array(reader->services, reader->groups, reader->groups_size, sizeof *groups);
-    reader->groups = groups;
-    reader->groups_size = count;
+    base_free_array(reader->services, *array, *size, sizeof *larger);
+    *array = larger;
+    *size = count;
     return true;
 }
 
-/* The pattern of an item, of which each byte is read once; and the values beside it. */
-struct pattern {
-    const uint8_t *at, *end;
-    bool has_mask;
-    uint64_t mask, *last;
-    unsigned value; /* the next one */
-};
-
-/* The values of the pattern's last item; NULL: no memory. */
-static uint64_t *last_values(struct record_reader *reader, uint64_t number)
+static bool make_last(struct record_reader *reader, struct form *form)
 {
-    struct text *text = &reader->texts[number - 1];
-
-    if (text->last)
-        return text->last;
-    reader->text_bytes += RECORD_MASK_VALUES * sizeof *text->last;
-    if (reader->text_bytes > RECORD_READER_TEXT_BYTES) {
-        stop_damaged(reader, "it has more patterns than any record");
-        return NULL;
-    }
-    text->last = base_alloc_array(reader->services, RECORD_MASK_VALUES, sizeof *text->last);
-    if (!text->last)
-        stop_without_memory(reader);
-    return text->last;
-}
-
-static bool begin_pattern(struct record_reader *reader, const struct file_kind *kind,
-                          uint64_t count, struct pattern *out)
-{
-    uint64_t number;
-    size_t size;
-
-    if (!get_varint(reader, &number))
-        return false;
-    out->has_mask = number & 1;
-    number /= 2;
-    out->at = record_reader_bytes(reader, number, &size);
-    out->end = out->at + size;
-    if (kind->pattern_count && count > size / kind->pattern_count)
-        return stop_damaged(reader, "an item is longer than its pattern");
-    if (!out->has_mask)
+    if (form->last)
         return true;
-    if (!number || count * (kind->group_size - kind->pattern_count) > RECORD_MASK_VALUES)
-        return stop_damaged(reader, "a pattern has more values than any");
-    out->last = last_values(reader, number);
-    return out->last && get_varint(reader, &out->mask);
+    reader->text_bytes += RECORD_MASK_VALUES * sizeof *form->last;
+    if (reader->text_bytes > RECORD_READER_TEXT_BYTES)
+        return stop_damaged(reader, "it has more patterns than any record");
+    form->last = base_alloc_array(reader->services, RECORD_MASK_VALUES, sizeof *form->last);
+    return form->last || stop_without_memory(reader);
 }
 
-/* A field that is not in the pattern. */
-static inline bool get_value(struct record_reader *reader, struct pattern *pattern, uint64_t *out)
+static bool get_mask(struct record_reader *reader, uint64_t values, uint64_t *out)
 {
-    const unsigned i = pattern->value++;
-    uint64_t difference;
+    *out = 0;
+    if ((values + 7) / 8 > reader->raw_used - reader->position)
+        return stop_damaged(reader, "an item is longer than its block");
+    for (uint64_t bit = 0; bit < values; bit += 8)
+        *out |= (uint64_t)reader->raw[reader->position++] << bit;
+    return !(*out & ~low_mask_u64((unsigned)values)) ||
+           stop_damaged(reader, "an item has more fields than its kind");
+}
 
-    if (!pattern->has_mask)
-        return get_varint(reader, out);
-    if (pattern->mask >> i & 1) {
+/* The values of an item: those that the mask has are new. */
+static bool read_values(struct record_reader *reader, struct form *form, const uint64_t **out)
+{
+    uint64_t mask, difference;
+
+    *out = NULL;
+    if (!make_last(reader, form) || !get_mask(reader, form->value_count, &mask))
+        return false;
+    for (; mask; mask &= mask - 1) {
         if (!get_varint(reader, &difference))
             return false;
-        pattern->last[i] += record_unzigzag(difference);
+        form->last[ctz_u64(mask)] += record_unzigzag(difference);
     }
-    *out = pattern->last[i];
+    *out = form->last;
     return true;
 }
 
-static inline bool get_pattern(struct record_reader *reader, struct pattern *pattern, uint64_t *out)
+static bool read_all_values(struct record_reader *reader, const struct form *form,
+                            const uint64_t **out)
+{
+    *out = NULL;
+    if (form->value_count > reader->raw_used - reader->position)
+        return stop_damaged(reader, "an item is longer than its block");
+    if (!make_array(reader, &reader->values, &reader->values_size, form->value_count))
+        return false;
+    for (uint64_t i = 0; i < form->value_count; i++)
+        if (!get_varint(reader, &reader->values[i]))
+            return false;
+    *out = reader->values;
+    return true;
+}
+
+/* Where the fields of an item come from: what its pattern has of them, and the values beside. */
+struct source {
+    const uint8_t *at, *end;
+    const uint64_t *values;
+};
+
+static bool get_pattern(struct record_reader *reader, struct source *source, uint64_t *out)
 {
     uint64_t value = 0;
 
     *out = 0;
-    for (unsigned shift = 0; shift < 64 && pattern->at < pattern->end; shift += 7) {
-        const uint8_t byte = *pattern->at++;
+    for (unsigned shift = 0; shift < 64 && source->at < source->end; shift += 7) {
+        const uint8_t byte = *source->at++;
 
         value |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80) {
@@ -580,67 +611,141 @@ static inline bool get_pattern(struct record_reader *reader, struct pattern *pat
     return stop_damaged(reader, "an item is longer than its pattern");
 }
 
-static bool read_groups(struct record_reader *reader, struct file_kind *kind, size_t own_size,
-                        size_t *out_count)
+/* So many fields of the kind, from the first one on, to their places. */
+static bool take_fields(struct record_reader *reader, const struct file_kind *kind, size_t first,
+                        size_t count, struct source *source, uint64_t *out)
 {
-    struct pattern pattern = {.has_mask = false};
+    for (size_t i = first; i < first + count; i++) {
+        uint64_t value;
+
+        if (!kind->is_pattern[i])
+            value = *source->values++;
+        else if (!get_pattern(reader, source, &value))
+            return false;
+        if (kind->places[i] != NOWHERE)
+            out[kind->places[i]] = value;
+    }
+    return true;
+}
+
+/* The first field of a kind that counts is its step, where there is a mask. */
+static void take_number(struct file_kind *kind, bool is_step, uint64_t first)
+{
+    kind->number = is_step ? kind->number + first : first;
+}
+
+static bool take_fixed(struct record_reader *reader, struct form *form, struct source *source)
+{
+    struct file_kind *kind = form->kind;
+
+    if (kind->counts)
+        take_number(kind, form->value_count <= RECORD_MASK_VALUES, source->values[0]);
+    if (!take_fields(reader, kind, 0, kind->fixed_count, source, reader->fields))
+        return false;
+    if (kind->counts && kind->places[0] != NOWHERE)
+        reader->fields[kind->places[0]] = kind->number;
+    return true;
+}
+
+/* Room for the groups of an item, all of them 0. */
+static bool make_groups(struct record_reader *reader, const struct file_kind *kind, uint64_t count)
+{
+    const size_t size = kind->is_known ? reader->own[kind->kind].group_size : 0;
+
+    if (!make_array(reader, &reader->groups, &reader->groups_size, (size_t)count * size))
+        return false;
+    if (count && size)
+        memset(reader->groups, 0, (size_t)count * size * sizeof *reader->groups);
+    return true;
+}
+
+static bool take_groups(struct record_reader *reader, const struct form *form,
+                        struct source *source)
+{
+    const struct file_kind *kind = form->kind;
+    const size_t size = kind->is_known ? reader->own[kind->kind].group_size : 0;
+
+    if (!make_groups(reader, kind, form->group_count))
+        return false;
+    for (uint64_t i = 0; i < form->group_count; i++)
+        if (!take_fields(reader, kind, kind->fixed_count, kind->group_size, source,
+                         reader->groups + i * size))
+            return false;
+    return true;
+}
+
+/* Groups of a kind without P fields stand behind the values of its item. */
+static bool read_groups(struct record_reader *reader, const struct file_kind *kind,
+                        uint64_t *out_count)
+{
+    const size_t size = kind->is_known ? reader->own[kind->kind].group_size : 0;
     uint64_t count;
 
     *out_count = 0;
     if (!get_varint(reader, &count))
         return false;
     if (count > RECORD_ITEM_VALUES / kind->group_size ||
-        (!kind->pattern_count && count > (reader->raw_used - reader->position) / kind->group_size))
+        count > (reader->raw_used - reader->position) / kind->group_size)
         return stop_damaged(reader, "an item is longer than its block");
-    if (count && kind->pattern_count && !begin_pattern(reader, kind, count, &pattern))
+    if (!make_groups(reader, kind, count))
         return false;
-    if (own_size && !make_groups(reader, (size_t)count * own_size))
-        return false;
-    if (own_size && count)
-        memset(reader->groups, 0, (size_t)count * own_size * sizeof *reader->groups);
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < kind->group_size; j++) {
-            const size_t field = kind->fixed_count + j;
-            const uint8_t place = kind->places[field];
-            uint64_t value;
+    for (uint64_t i = 0; i < count * kind->group_size; i++) {
+        const uint8_t place = kind->places[kind->fixed_count + i % kind->group_size];
+        uint64_t value;
 
-            if (kind->codings[field] == CODED_PATTERN ? !get_pattern(reader, &pattern, &value)
-                : kind->pattern_count                 ? !get_value(reader, &pattern, &value)
-                                                      : !get_field(reader, kind, field, &value))
-                return false;
-            if (place != NOWHERE)
-                reader->groups[i * own_size + place] = value;
-        }
+        if (!get_varint(reader, &value))
+            return false;
+        if (place != NOWHERE)
+            reader->groups[i / kind->group_size * size + place] = value;
     }
-    *out_count = own_size ? (size_t)count : 0;
+    *out_count = count;
     return true;
+}
+
+static bool read_fields(struct record_reader *reader, struct form *form, uint64_t *out_groups)
+{
+    const bool has_mask = form->value_count <= RECORD_MASK_VALUES;
+    struct source source;
+    size_t size;
+
+    *out_groups = form->group_count;
+    if (form->kind->has_pattern && !form->pattern)
+        return stop_damaged(reader, "an item has no pattern");
+    if (has_mask ? !read_values(reader, form, &source.values)
+                 : !read_all_values(reader, form, &source.values))
+        return false;
+    source.at = record_reader_bytes(reader, form->pattern, &size);
+    source.end = source.at + size;
+    if (!take_fixed(reader, form, &source))
+        return false;
+    if (form->pattern)
+        return take_groups(reader, form, &source);
+    return !form->kind->group_size || read_groups(reader, form->kind, out_groups);
 }
 
 static bool read_item(struct record_reader *reader, uint64_t code,
                       struct record_reader_item *out_item)
 {
-    struct file_kind *kind;
-    const struct own_shape *own;
-    uint64_t time;
+    const struct file_kind *kind;
+    uint64_t form, time, groups;
 
-    if (code - RECORD_CODE_FIRST >= reader->kind_count)
-        return stop_damaged(reader, "an item has a kind that no kind is");
-    kind = &reader->kinds[code - RECORD_CODE_FIRST];
-    own = &reader->own[kind->kind];
-    if (!get_varint(reader, &time))
+    if (!find_form(reader, code, &form))
         return false;
-    reader->time_ns += record_unzigzag(time);
+    if (code & 1) {
+        if (!get_varint(reader, &time))
+            return false;
+        reader->time_ns += record_unzigzag(time);
+    }
     memset(reader->fields, 0, sizeof reader->fields);
-    if (!read_fixed(reader, kind))
+    if (!read_fields(reader, &reader->forms[form], &groups))
         return false;
-    out_item->group_count = 0;
-    if (kind->group_size &&
-        !read_groups(reader, kind, kind->is_known ? own->group_size : 0, &out_item->group_count))
-        return false;
+    kind = reader->forms[form].kind;
     out_item->kind = kind->kind;
     out_item->time_ns = reader->time_ns;
     out_item->fields = reader->fields;
     out_item->groups = reader->groups;
+    out_item->group_count =
+        kind->is_known && reader->own[kind->kind].group_size ? (size_t)groups : 0;
     reader->items++;
     if (kind->is_known)
         reader->known++;
@@ -652,17 +757,17 @@ static bool read_item(struct record_reader *reader, uint64_t code,
 static bool read_end(struct record_reader *reader)
 {
     const bool is_alone = reader->position == 1;
-    uint64_t items, texts, kinds, time;
+    uint64_t items, texts, codes, time;
 
-    if (!get_varint(reader, &items) || !get_varint(reader, &texts) || !get_varint(reader, &kinds) ||
+    if (!get_varint(reader, &items) || !get_varint(reader, &texts) || !get_varint(reader, &codes) ||
         !get_varint(reader, &time))
         return false;
     if (!reader->is_last || !is_alone || reader->position != reader->raw_used ||
         reader->at != reader->total)
         return stop_damaged(reader, "there is more behind the end");
     if (reader->skips_items)
-        *reader->end = (struct record_reader_end){false, reader->block, items, texts, kinds, time};
-    else if (items != reader->items || texts != reader->text_count || kinds != reader->kind_count ||
+        *reader->end = (struct record_reader_end){false, reader->block, items, texts, codes, time};
+    else if (items != reader->items || texts != reader->text_count || codes != reader->form_count ||
              time != reader->time_ns)
         return stop_damaged(reader, "the end counts other items than there are");
     reader->state = RECORD_WHOLE;
@@ -691,6 +796,10 @@ bool record_reader_next(struct record_reader *reader, struct record_reader_item 
             break;
         case RECORD_CODE_KIND:
             if (!read_kind(reader))
+                return false;
+            break;
+        case RECORD_CODE_PATTERN:
+            if (!read_pattern(reader))
                 return false;
             break;
         case RECORD_CODE_END:
@@ -819,7 +928,7 @@ static enum record_state read_through(struct record_reader *reader, bool skips_i
     state = reader->state;
     if (state == RECORD_CUT)
         *out = (struct record_reader_end){
-            true,           reader->block, reader->items, reader->text_count, reader->kind_count,
+            true,           reader->block, reader->items, reader->text_count, reader->form_count,
             reader->time_ns};
     snprintf(error, 256, "%s", reader->error);
     return state;
@@ -858,9 +967,11 @@ void record_reader_close(struct record_reader *reader)
     base_free(reader->services, reader->packed, reader->packed_size);
     base_free(reader->services, reader->raw, reader->raw_size);
     base_free_array(reader->services, reader->kinds, MOST_KINDS, sizeof *reader->kinds);
-    for (uint64_t i = 0; i < reader->text_count; i++)
-        base_free_array(reader->services, reader->texts[i].last, RECORD_MASK_VALUES,
-                        sizeof *reader->texts[i].last);
+    for (uint64_t i = 0; i < reader->form_count; i++)
+        base_free_array(reader->services, reader->forms[i].last, RECORD_MASK_VALUES,
+                        sizeof *reader->forms[i].last);
+    base_free_array(reader->services, reader->forms, reader->form_room, sizeof *reader->forms);
+    base_free_array(reader->services, reader->values, reader->values_size, sizeof *reader->values);
     base_free_array(reader->services, reader->texts, reader->text_capacity, sizeof *reader->texts);
     base_free_array(reader->services, reader->groups, reader->groups_size, sizeof *reader->groups);
     base_free(reader->services, reader, sizeof *reader);

@@ -62,7 +62,7 @@ void record_reader_close(struct record_reader *reader);
 /* Where another item would stand in a file, and what there is before it. */
 struct record_reader_end {
     bool was_cut; /* the file has no end */
-    uint64_t offset, items, texts, kinds, time_ns;
+    uint64_t offset, items, texts, codes, time_ns;
 };
 
 /*

@@ -52,6 +52,15 @@ static size_t draw_item(uint64_t n, enum record_kind *kind, uint64_t *time, uint
     return count;
 }
 
+/* Fields and groups behind one another. */
+static void put_item(struct record *record, enum record_kind kind, uint64_t time,
+                     const uint64_t *values, size_t count)
+{
+    const size_t fixed = count_fields(kind, false), group = count_fields(kind, true);
+
+    record_item(record, kind, time, values, values + fixed, group ? (count - fixed) / group : 0);
+}
+
 static uint64_t text_numbers[60000 / 3];
 
 static void draw_text(uint64_t n, char text[64])
@@ -76,7 +85,7 @@ static struct record_bytes_of write_items(uint64_t items, const struct record_li
             text_numbers[n / 3] = record_text(record, text);
             assert_int_equal(record_text(record, text), text_numbers[n / 3]);
         }
-        record_item(record, kind, time, values, count);
+        put_item(record, kind, time, values, count);
     }
     assert_true(record_close(record, error));
     assert_string_equal(error, "");
@@ -176,9 +185,9 @@ static void repeats_patterns(void **state)
     int file = test_record_file();
     struct record *record = record_create(base_services_libc(), file, NULL);
     struct record_call_group group[2] = {{.field = 7, .type = 300}, {.field = 8, .type = 2}};
-    struct record_pattern *pattern =
-        record_pattern(record, RECORD_KIND_call, (const uint64_t *)group, 2);
-    struct record_call call = {.sequence = 1};
+    const struct record_call call = {.depth = 4, .name = 5};
+    struct record_pattern *pattern = record_pattern(
+        record, RECORD_KIND_call, (const uint64_t *)&call, (const uint64_t *)group, 2);
     struct record_reader *reader;
     struct record_reader_item item;
     struct record_bytes_of taken;
@@ -186,19 +195,24 @@ static void repeats_patterns(void **state)
 
     (void)state;
     for (uint64_t i = 0; i < 3; i++) {
-        const uint64_t values[2] = {i, ~i};
+        const uint64_t values[] = {2 * i, 8, 9, i, ~i}; /* sequence, object and status first */
 
-        record_item_patterned(record, RECORD_KIND_call, i, (const uint64_t *)&call, pattern,
-                              values);
+        record_item_patterned(record, i, pattern, values);
         group[0].value = i;
         group[1].value = ~i;
-        RECORD_ITEM_WITH(record, call, i, group, 2, .sequence = 1);
+        RECORD_ITEM_WITH(record, call, i, group, 2, .sequence = 2 * i + 1, .depth = 4, .name = 5,
+                         .object = 8, .status = 9);
     }
     assert_true(record_close(record, error));
     taken = test_record_take(file);
     reader = record_reader_open_bytes(base_services_libc(), "x", taken.bytes, taken.size, error);
     for (uint64_t i = 0; i < 6; i++) {
         assert_true(record_reader_next(reader, &item));
+        assert_int_equal(RECORD_FIELDS(call, &item)->sequence, i);
+        assert_int_equal(RECORD_FIELDS(call, &item)->depth, 4);
+        assert_int_equal(RECORD_FIELDS(call, &item)->name, 5);
+        assert_int_equal(RECORD_FIELDS(call, &item)->object, 8);
+        assert_int_equal(RECORD_FIELDS(call, &item)->status, 9);
         assert_int_equal(item.group_count, 2);
         assert_int_equal(RECORD_GROUP(call, &item, 0)->field, 7);
         assert_int_equal(RECORD_GROUP(call, &item, 0)->type, 300);
@@ -230,7 +244,7 @@ static void holds_large_items(void **state)
     for (size_t i = 0; i < count; i++)
         values[i] = hash_u64(i);
     assert_int_equal(record_text(record, text), 1);
-    record_item(record, RECORD_KIND_call, 1, values, count);
+    put_item(record, RECORD_KIND_call, 1, values, count);
     RECORD_ITEM(record, print, 2, .text = 1);
     assert_true(record_close(record, error));
     taken = test_record_take(file);
@@ -329,8 +343,8 @@ static void tells_another_version(void **state)
     test_blocks_end(&blocks, 0, 0, 0, 0);
     assert_null(record_reader_open_bytes(base_services_libc(), "old/record.ddr", blocks.file,
                                          blocks.file_size, error));
-    assert_string_equal(error, "old/record.ddr: the record is of version 3.0; this drydock reads "
-                               "version 2");
+    assert_string_equal(error, "old/record.ddr: the record is of version 4.0; this drydock reads "
+                               "version 3");
     assert_null(record_reader_open_bytes(base_services_libc(), "x", "drydock events", 14, error));
     assert_string_equal(error, "x: this is no record of drydock");
     assert_null(record_reader_open(base_services_libc(), "/nowhere/record.ddr", error));
@@ -349,19 +363,19 @@ static void matches_names(void **state)
 
     (void)state;
     test_blocks_begin(&blocks, RECORD_MAJOR);
-    test_blocks_kind(&blocks, "thing_of_later", "a:u b:d | c:s ");
-    test_blocks_kind(&blocks, "placed", "colour:t bytes:u allocation:d");
+    test_blocks_kind(&blocks, "thing_of_later", "a:n b:u | c:t ");
+    test_blocks_kind(&blocks, "placed", "colour:t bytes:u allocation:u");
     test_blocks_kind(&blocks, "call", "name:t | value:u length:u ");
     for (unsigned i = 0; i < 2; i++) {
-        const uint8_t later[] = {3, 0, 3, 1, 2, 1, 4};
+        const uint8_t later[] = {8, 3, 1, 2, 1, 4};
         /* The mask of the fields that change: all of the first item, the allocation of the next. */
-        const uint8_t placed[2][6] = {{4, 20, 7, 9, 77, 10}, {4, 20, 4, 10}};
-        const uint8_t call[] = {5, 0, 0, 2, 50, 51, 60, 61};
+        const uint8_t placed[2][7] = {{11, 20, 7, 18, 0x9a, 1, 10}, {11, 20, 4, 10}};
+        const uint8_t call[] = {12, 0, 2, 50, 51, 60, 61};
 
         memcpy(blocks.raw + blocks.raw_size, later, sizeof later);
         blocks.raw_size += sizeof later;
-        memcpy(blocks.raw + blocks.raw_size, placed[i], i ? 4 : 6);
-        blocks.raw_size += i ? 4 : 6;
+        memcpy(blocks.raw + blocks.raw_size, placed[i], i ? 4 : 7);
+        blocks.raw_size += i ? 4 : 7;
         memcpy(blocks.raw + blocks.raw_size, call, sizeof call);
         blocks.raw_size += sizeof call;
     }
@@ -404,6 +418,25 @@ static void assert_damaged(const struct test_blocks *blocks, const char *what)
     record_reader_close(reader);
 }
 
+/* A kind whose one field is in the pattern, and a text. */
+static void begin_patterns(struct test_blocks *blocks, const char *text)
+{
+    test_blocks_begin(blocks, RECORD_MAJOR);
+    test_blocks_kind(blocks, "call", "| field:p ");
+    test_blocks_varint(blocks, RECORD_CODE_TEXT);
+    test_blocks_bytes(blocks, text);
+}
+
+static void put_pattern(struct test_blocks *blocks, uint64_t code, uint64_t kind, uint64_t groups,
+                        uint64_t text)
+{
+    test_blocks_varint(blocks, RECORD_CODE_PATTERN);
+    test_blocks_varint(blocks, code);
+    test_blocks_varint(blocks, kind);
+    test_blocks_varint(blocks, groups);
+    test_blocks_varint(blocks, text);
+}
+
 static void refuses_hostile_counts(void **state)
 {
     static struct test_blocks blocks;
@@ -419,22 +452,21 @@ static void refuses_hostile_counts(void **state)
 
         test_blocks_begin(&blocks, RECORD_MAJOR);
         test_blocks_kind(&blocks, "call", "| value:u");
-        test_blocks_varint(&blocks, 3);
-        test_blocks_varint(&blocks, 0);
+        test_blocks_varint(&blocks, RECORD_CODE_FIRST);
         test_blocks_varint(&blocks, huge[i]);
         test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
         assert_damaged(&blocks, "an item is longer than its block");
 
         test_blocks_begin(&blocks, RECORD_MAJOR);
-        test_blocks_kind(&blocks, "call", "| field:p ");
-        test_blocks_varint(&blocks, RECORD_CODE_TEXT);
-        test_blocks_bytes(&blocks, "ab");
-        test_blocks_varint(&blocks, 3);
-        test_blocks_varint(&blocks, 0);
-        test_blocks_varint(&blocks, 3);
-        test_blocks_varint(&blocks, 2); /* number 1, without a mask */
+        begin_patterns(&blocks, "ab");
+        put_pattern(&blocks, RECORD_CODE_FIRST + 2, RECORD_CODE_FIRST, huge[i], 1);
         test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
-        assert_damaged(&blocks, "an item is longer than its pattern");
+        assert_damaged(&blocks, "a pattern is no pattern of its kind");
+
+        begin_patterns(&blocks, "ab");
+        put_pattern(&blocks, huge[i] & ~UINT64_C(1), RECORD_CODE_FIRST, 1, 1);
+        test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
+        assert_damaged(&blocks, "an item has a kind that no kind is");
 
         test_blocks_begin(&blocks, RECORD_MAJOR);
         test_blocks_varint(&blocks, huge[i]);
@@ -447,9 +479,8 @@ static void refuses_hostile_counts(void **state)
 
         test_blocks_begin(&blocks, RECORD_MAJOR);
         test_blocks_kind(&blocks, "placed", "bytes:u ");
-        test_blocks_varint(&blocks, 3);
-        test_blocks_varint(&blocks, 0);
-        test_blocks_varint(&blocks, huge[i]);
+        test_blocks_varint(&blocks, RECORD_CODE_FIRST);
+        test_blocks_varint(&blocks, 2u << i); /* the mask has a bit behind the only field */
         test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
         assert_damaged(&blocks, "an item has more fields than its kind");
     }
@@ -468,6 +499,96 @@ static void refuses_hostile_counts(void **state)
         test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
         assert_damaged(&blocks, "a number has no end");
     }
+}
+
+static void refuses_patterns_that_are_none(void **state)
+{
+    static struct test_blocks blocks;
+
+    (void)state;
+    begin_patterns(&blocks, "\xff\xff"); /* a number that has no end */
+    put_pattern(&blocks, RECORD_CODE_FIRST + 2, RECORD_CODE_FIRST, 1, 1);
+    test_blocks_varint(&blocks, RECORD_CODE_FIRST + 2);
+    test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
+    assert_damaged(&blocks, "an item is longer than its pattern");
+
+    begin_patterns(&blocks, "ab");
+    test_blocks_varint(&blocks, RECORD_CODE_FIRST);
+    test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
+    assert_damaged(&blocks, "an item has no pattern");
+
+    begin_patterns(&blocks, "ab");
+    put_pattern(&blocks, RECORD_CODE_FIRST, RECORD_CODE_FIRST, 1, 1);
+    test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
+    assert_damaged(&blocks, "a pattern has the code of a kind");
+
+    begin_patterns(&blocks, "ab");
+    put_pattern(&blocks, RECORD_CODE_FIRST + 2, RECORD_CODE_FIRST, 1, 2); /* no such text */
+    test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
+    assert_damaged(&blocks, "a pattern is no pattern of its kind");
+}
+
+/* A code may stand for another pattern later: values are compared with none of the former. */
+static void takes_a_code_again(void **state)
+{
+    static struct test_blocks blocks;
+    struct record_reader *reader;
+    struct record_reader_item item;
+    char error[256];
+
+    (void)state;
+    test_blocks_begin(&blocks, RECORD_MAJOR);
+    test_blocks_kind(&blocks, "call", "object:u | field:p ");
+    test_blocks_varint(&blocks, RECORD_CODE_TEXT);
+    test_blocks_bytes(&blocks, "ab");
+    for (unsigned i = 1; i < 3; i++) {
+        put_pattern(&blocks, RECORD_CODE_FIRST + 2, RECORD_CODE_FIRST, i, 1);
+        test_blocks_varint(&blocks, RECORD_CODE_FIRST + 2);
+        test_blocks_varint(&blocks, 1);
+        test_blocks_varint(&blocks, 14);
+    }
+    test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
+    test_blocks_end(&blocks, 2, 1, 2, 0);
+    reader =
+        record_reader_open_bytes(base_services_libc(), "x", blocks.file, blocks.file_size, error);
+    for (unsigned i = 1; i < 3; i++) {
+        assert_true(record_reader_next(reader, &item));
+        assert_int_equal(RECORD_FIELDS(call, &item)->object, 7);
+        assert_int_equal(item.group_count, i);
+        assert_int_equal(RECORD_GROUP(call, &item, i - 1)->field, 'a' + i - 1);
+    }
+    assert_false(record_reader_next(reader, &item));
+    assert_int_equal(record_reader_state(reader), RECORD_WHOLE);
+    record_reader_close(reader);
+}
+
+/* More patterns than are remembered. */
+static void writes_many_patterns(void **state)
+{
+    int file = test_record_file();
+    struct record *record = record_create(base_services_libc(), file, NULL);
+    struct record_reader *reader;
+    struct record_reader_item item;
+    struct record_bytes_of taken;
+    char error[256];
+
+    (void)state;
+    for (uint64_t i = 0; i < RECORD_PATTERNS + 300; i++)
+        RECORD_ITEM(record, call, i, .sequence = 3 * i, .name = i, .object = 7, .status = i);
+    assert_true(record_close(record, error));
+    taken = test_record_take(file);
+    reader = record_reader_open_bytes(base_services_libc(), "x", taken.bytes, taken.size, error);
+    for (uint64_t i = 0; i < RECORD_PATTERNS + 300; i++) {
+        assert_true(record_reader_next(reader, &item));
+        assert_int_equal(RECORD_FIELDS(call, &item)->sequence, 3 * i);
+        assert_int_equal(RECORD_FIELDS(call, &item)->name, i);
+        assert_int_equal(RECORD_FIELDS(call, &item)->object, 7);
+        assert_int_equal(RECORD_FIELDS(call, &item)->status, i);
+    }
+    assert_false(record_reader_next(reader, &item));
+    assert_int_equal(record_reader_state(reader), RECORD_WHOLE);
+    record_reader_close(reader);
+    free(taken.bytes);
 }
 
 /* A frame that unpacks to more, or to less, than its header says; a header that asks for much. */
@@ -659,6 +780,9 @@ int main(void)
         cmocka_unit_test(tells_another_version),
         cmocka_unit_test(matches_names),
         cmocka_unit_test(refuses_hostile_counts),
+        cmocka_unit_test(refuses_patterns_that_are_none),
+        cmocka_unit_test(takes_a_code_again),
+        cmocka_unit_test(writes_many_patterns),
         cmocka_unit_test(refuses_bombs),
         cmocka_unit_test(tells_what_a_limit_cuts),
         cmocka_unit_test(keeps_what_was_flushed),

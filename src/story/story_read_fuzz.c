@@ -17,6 +17,20 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define ITEM_FIELDS 24
+#define MOST_FIXED  24 /* fields before the group of any kind */
+
+/* The number of fields of a kind, and of its group. */
+static size_t count_fields(enum record_kind kind, bool of_group)
+{
+    bool in_group = false;
+    size_t count = 0;
+
+    for (const char *at = record_kind_shape(kind); *at; at++) {
+        in_group |= *at == '|';
+        count += *at == ':' && in_group == of_group;
+    }
+    return count;
+}
 
 /* Small numbers are objects and texts that other items name, too; some are at the edges. */
 static uint64_t value_of(uint8_t byte)
@@ -42,14 +56,16 @@ static void write_items(struct record *record, const uint8_t *data, size_t size)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         record_text(record, texts[i]);
     while (size >= 2) {
-        uint64_t fields[ITEM_FIELDS];
+        const enum record_kind kind = (enum record_kind)(data[0] % RECORD_KIND_COUNT);
+        const size_t fixed = count_fields(kind, false), group = count_fields(kind, true);
+        uint64_t fields[MOST_FIXED + ITEM_FIELDS] = {0};
         size_t count = data[1] % (ITEM_FIELDS + 1);
 
         count = count < size - 2 ? count : size - 2;
         for (size_t i = 0; i < count; i++)
             fields[i] = value_of(data[2 + i]);
-        record_item(record, (enum record_kind)(data[0] % RECORD_KIND_COUNT), data[1] * 1000, fields,
-                    count);
+        record_item(record, kind, data[1] * 1000, fields, fields + fixed,
+                    group && count > fixed ? (count - fixed) / group : 0);
         data += 2 + count;
         size -= 2 + count;
     }

@@ -256,9 +256,12 @@ static inline void put_field(struct trace_line *line, const char *name, size_t n
     end_at(line, write_digits(at + prefix_length, value, base, alphabet, digits));
 }
 
-static void put_name(struct trace_line *line, const char *name)
+void trace_put_name(struct trace_line *line, const char *name, size_t length)
 {
-    put_name_characters(line, name, strlen(name));
+    if (line->visitor)
+        visit(line, name, length, TRACE_PART_NOTHING, 0);
+    else
+        put_name_characters(line, name, length);
 }
 
 /* Out of line: a visited line does not pay for their frames. */
@@ -303,6 +306,17 @@ void trace_put_plain_hex(struct trace_line *line, const char *text, size_t lengt
     put_digits(line, value, 16, "0123456789abcdef", 1);
 }
 
+void trace_put_plain_digits(struct trace_line *line, const char *text, size_t length,
+                            uint64_t value)
+{
+    if (line->visitor) {
+        visit(line, text, length, TRACE_PART_PLAIN + TRACE_PART_DIGITS, value);
+        return;
+    }
+    trace_put_characters(line, text, length);
+    put_digits(line, value, 16, "0123456789abcdef", 16);
+}
+
 void trace_put_named_signed(struct trace_line *line, const char *name, size_t name_length,
                             int64_t value)
 {
@@ -310,7 +324,7 @@ void trace_put_named_signed(struct trace_line *line, const char *name, size_t na
         visit(line, name, name_length, TRACE_PART_SIGNED, (uint64_t)value);
         return;
     }
-    put_name(line, name);
+    trace_put_name(line, name, name_length);
     put_signed(line, value);
 }
 
@@ -350,24 +364,26 @@ void trace_put_handle_value(struct trace_line *line, enum trace_handle_kind kind
         trace_put_characters(line, "?", 1);
 }
 
-void trace_put_handle(struct trace_line *line, const char *name, enum trace_handle_kind kind,
-                      const void *handle)
+void trace_put_named_handle(struct trace_line *line, const char *name, size_t name_length,
+                            enum trace_handle_kind kind, const void *handle)
 {
     if (line->visitor) {
-        visit(line, name, strlen(name), kind, handle_number(line, kind, handle));
+        visit(line, name, name_length, kind, handle_number(line, kind, handle));
         return;
     }
-    put_name(line, name);
+    trace_put_name(line, name, name_length);
     trace_put_handle_value(line, kind, handle);
 }
 
 void trace_put_words(struct trace_line *line, const char *name, const char *words)
 {
+    const size_t length = strlen(name);
+
     if (line->visitor) {
-        visit(line, name, strlen(name), TRACE_PART_TEXT, (uintptr_t)words);
+        visit(line, name, length, TRACE_PART_TEXT, (uintptr_t)words);
         return;
     }
-    put_name(line, name);
+    trace_put_name(line, name, length);
     trace_put_text(line, words);
 }
 

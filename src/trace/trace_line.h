@@ -36,8 +36,12 @@ void trace_put_named_hex(struct trace_line *line, const char *name, size_t name_
 
 void trace_put_named_signed(struct trace_line *line, const char *name, size_t name_length,
                             int64_t value);
-/* The text as it is, and "0x1f" behind it. */
+/* " name=" alone: the value follows in other parts. */
+void trace_put_name(struct trace_line *line, const char *name, size_t length);
+/* The text as it is, and "0x1f" or sixteen digits behind it. */
 void trace_put_plain_hex(struct trace_line *line, const char *text, size_t length, uint64_t value);
+void trace_put_plain_digits(struct trace_line *line, const char *text, size_t length,
+                            uint64_t value);
 
 static inline void trace_put_text(struct trace_line *line, const char *text)
 {
@@ -60,8 +64,14 @@ void trace_put_status(struct trace_line *line, NTSTATUS status);
 /* "a3", "-" for NULL, "a?" without memory for a number. */
 void trace_put_handle_value(struct trace_line *line, enum trace_handle_kind kind,
                             const void *handle);
-void trace_put_handle(struct trace_line *line, const char *name, enum trace_handle_kind kind,
-                      const void *handle);
+void trace_put_named_handle(struct trace_line *line, const char *name, size_t name_length,
+                            enum trace_handle_kind kind, const void *handle);
+static inline void trace_put_handle(struct trace_line *line, const char *name,
+                                    enum trace_handle_kind kind, const void *handle)
+{
+    trace_put_named_handle(line, name, strlen(name), kind, handle);
+}
+
 void trace_put_handles(struct trace_line *line, const char *name, enum trace_handle_kind kind,
                        const HANDLE *handles, UINT count);
 

@@ -77,19 +77,22 @@ static uint64_t hash_of_ptes(const struct trace_line *line, const DXGK_PTE *entr
     return miniport_entries_hash(entries, count);
 }
 
-static void put_ptes(struct trace_line *line, const char *name, const DXGK_PTE *entries, UINT count)
+static void put_ptes(struct trace_line *line, const char *name, size_t name_length,
+                     const DXGK_PTE *entries, UINT count)
 {
     if (!entries) {
         trace_put_words(line, name, "-");
         return;
     }
-    trace_put_words(line, name, "[");
+    trace_put_name(line, name, name_length);
     for (UINT i = 0; i < count && i < TRACE_ARRAY_SHOWN; i++) {
-        trace_put_plain_hex(line, " ", i != 0, (uint64_t)entries[i].Flags);
+        trace_put_plain_hex(line, i ? " " : "[", 1, (uint64_t)entries[i].Flags);
         trace_put_plain_hex(line, ":", 1, (uint64_t)entries[i].PageAddress);
     }
+    if (!count)
+        trace_put_text(line, "[");
     if (count > TRACE_ARRAY_SHOWN)
-        trace_put(line, " .. #%016" PRIx64, hash_of_ptes(line, entries, count));
+        trace_put_plain_digits(line, " .. #", 5, hash_of_ptes(line, entries, count));
     trace_put_text(line, "]");
 }
 
@@ -183,8 +186,8 @@ static void put_field(struct trace_line *line, const struct text *text,
         trace_put_named_hex(line, text->name, text->name_length, number_of(text, arg));
         return;
     case TEXT_HANDLE:
-        trace_put_handle(line, text->name, (enum trace_handle_kind)text->beside,
-                         pointer_of(text, arg));
+        trace_put_named_handle(line, text->name, text->name_length,
+                               (enum trace_handle_kind)text->beside, pointer_of(text, arg));
         return;
     case TEXT_MDL:
         trace_put_mdl(line, text->name, pointer_of(text, arg));
@@ -204,7 +207,7 @@ static void put_field(struct trace_line *line, const struct text *text,
         return;
     case TEXT_LARGE_ENTRY:
         if (pointer_of(text, arg))
-            put_ptes(line, text->name, pointer_of(text, arg), 1);
+            put_ptes(line, text->name, text->name_length, pointer_of(text, arg), 1);
         return;
     case TEXT_ENTRIES:
     case TEXT_COPY_RANGES:
@@ -213,7 +216,7 @@ static void put_field(struct trace_line *line, const struct text *text,
     }
     array = miniport_operation_array(arg, 0);
     if (text->form == TEXT_ENTRIES)
-        put_ptes(line, text->name, array.elements, (UINT)array.count);
+        put_ptes(line, text->name, text->name_length, array.elements, (UINT)array.count);
     else if (text->form == TEXT_COPY_RANGES)
         put_copy_ranges(line, text->name, array.elements, (UINT)array.count);
     else

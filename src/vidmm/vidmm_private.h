@@ -75,6 +75,11 @@ struct vidmm {
     DXGK_PTE *immediate_entries; /* the same for operations without a buffer */
     DXGK_PTE entry_64k, immediate_entry_64k; /* pPageTableEntries64KB of each */
     uint64_t entry_capacity;
+    /* So many entries of the array go on page by page, as they were made: notes need not look. */
+    struct {
+        const DXGK_PTE *entries;
+        uint64_t count;
+    } even;
 
     struct list submissions; /* not retired, oldest first */
     uint64_t submitted;      /* sequence of the last one */

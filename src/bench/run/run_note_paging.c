@@ -182,7 +182,7 @@ void run_note_operation(struct run_record_manager *manager,
     find_place(manager, object, miniport_operation_destination(arguments), job, false, byte,
                &item.to_segment, &item.to_offset);
     record_item(manager->record->record, RECORD_KIND_operation, run_record_now(manager->record),
-                (const uint64_t *)&item, sizeof item / sizeof(uint64_t));
+                (const uint64_t *)&item, NULL, 0);
     if (!noted->job)
         ITEM(manager, operation_retired,
              .number = run_note_numbered(manager, RUN_RECORD_OPERATIONS, noted->number));

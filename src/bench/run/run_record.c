@@ -5,6 +5,7 @@
 #include "bench/run/run_record.h"
 
 #include "base/bits.h"
+#include "base/hash.h"
 #include "bench/child/crash_recorder.h"
 #include "miniport/operation.h"
 #include "record/record_line.h"
@@ -30,6 +31,9 @@ _Static_assert(sizeof(struct record_call_group) == 3 * sizeof(uint64_t), "field,
 
 #define FIRST_PARTS     64u
 #define MOST_PARTS_KEPT 64u
+#define CALL_FIELDS     3u /* of a call that are not in its pattern: sequence, object, status */
+
+_Static_assert(sizeof(struct record_call) == (CALL_FIELDS + 5) * sizeof(uint64_t), "5 are P");
 
 uint64_t run_record_now(const struct run_record *record)
 {
@@ -407,12 +411,11 @@ static void note_interrupt(struct run_record *record, const DXGKARGCB_NOTIFY_INT
 static inline void add_value(struct run_record *record, const char *text, size_t length,
                              unsigned type, uint64_t value)
 {
-    uint64_t hash = record->pattern_hash;
+    const uint64_t how = (uintptr_t)text + ((uint64_t)(length << 8 | type) << 48);
 
     record->values[record->part_count++] = value;
-    hash = (hash ^ ((uintptr_t)text + (length << 48) + ((uint64_t)type << 56))) *
-           UINT64_C(0x9e3779b97f4a7c15);
-    record->pattern_hash = rotate_left_u64(hash, 29);
+    record->pattern_hash =
+        rotate_left_u64((record->pattern_hash ^ how) * UINT64_C(0x9e3779b97f4a7c15), 29);
 }
 
 /* A value that is a text, or has no room yet: out of line, as few values are. */
@@ -436,8 +439,8 @@ static void note_value(void *context, const char *text, size_t length, unsigned 
 {
     struct run_record *record = context;
 
-    if (record->part_count == record->part_room || type == TRACE_PART_TEXT ||
-        type == TRACE_PART_PLAIN + TRACE_PART_TEXT)
+    if (record->part_count == record->part_room ||
+        (type & ~(unsigned)TRACE_PART_PLAIN) == TRACE_PART_TEXT)
         note_other_value(record, text, length, type, value);
     else
         add_value(record, text, length, type, value);
@@ -462,44 +465,6 @@ static void note_text(void *context, const char *text, size_t length, unsigned t
 
     group->field = record_literal_part(record->record, text, length);
     group->type = type;
-}
-
-static struct record_pattern *make_pattern(struct run_record *record,
-                                           const struct trace_event *event)
-{
-    const struct trace_visitor visitor = {note_text, record, knows_entries};
-    const size_t count = record->part_count;
-    struct record_pattern *pattern = NULL;
-
-    record->groups = calloc(count + 1, sizeof *record->groups);
-    if (record->groups && !record->has_lost_parts) {
-        record->part_count = 0;
-        trace_event_visit(event, &visitor);
-        pattern = record_pattern(record->record, RECORD_KIND_call, (const uint64_t *)record->groups,
-                                 count);
-    }
-    free(record->groups);
-    record->groups = NULL;
-    return pattern;
-}
-
-/*
- * By the hash of 64 bits alone: what it is made of are addresses of this program's own texts. A
- * call with very many parts has a pattern that nobody else has.
- */
-static struct record_pattern *find_pattern(struct run_record *record,
-                                           const struct trace_event *event)
-{
-    struct run_record_pattern *slot = &record->patterns[record->pattern_hash % RUN_RECORD_PATTERNS];
-    const bool is_kept = record->part_count <= MOST_PARTS_KEPT;
-    struct record_pattern *pattern;
-
-    if (slot->hash == record->pattern_hash)
-        return slot->pattern;
-    pattern = make_pattern(record, event);
-    if (is_kept && record_pattern_lasts(record->record, pattern))
-        *slot = (struct run_record_pattern){record->pattern_hash, pattern};
-    return pattern;
 }
 
 /* A type of object begins with the letter of its handles. */
@@ -528,30 +493,93 @@ static uint64_t operation_text(struct run_record *record, const struct trace_eve
     return record_text(record->record, text);
 }
 
+/* The fields of a call that are the same in all calls of its pattern. */
+static struct record_call pattern_fields(struct run_record *record, const struct trace_event *event)
+{
+    return (struct record_call){
+        .phase = event->phase == TRACE_AFTER,
+        .depth = event->depth,
+        .name = record_literal(record->record, trace_event_name(event)),
+        .object_type =
+            trace_event_has_object(event)
+                ? record_literal(record->record, object_type(trace_event_object_kind(event)))
+                : 0,
+        .operation = operation_text(record, event),
+    };
+}
+
+static struct record_pattern *make_pattern(struct run_record *record,
+                                           const struct trace_event *event)
+{
+    const struct trace_visitor visitor = {note_text, record, knows_entries};
+    const size_t count = record->part_count - CALL_FIELDS;
+    struct record_pattern *pattern = NULL;
+    struct record_call fields;
+
+    record->groups = calloc(count + 1, sizeof *record->groups);
+    if (record->groups && !record->has_lost_parts) {
+        record->part_count = 0;
+        trace_event_visit(event, &visitor);
+        fields = pattern_fields(record, event);
+        pattern = record_pattern(record->record, RECORD_KIND_call, (const uint64_t *)&fields,
+                                 (const uint64_t *)record->groups, count);
+    }
+    free(record->groups);
+    record->groups = NULL;
+    return pattern;
+}
+
+/*
+ * By the hash of 64 bits alone: what it is made of are numbers of this program, and addresses of
+ * its own texts. A call with very many parts has a pattern that nobody else has.
+ */
+static struct record_pattern *find_pattern(struct run_record *record,
+                                           const struct trace_event *event)
+{
+    struct run_record_pattern *slot = &record->patterns[record->pattern_hash % RUN_RECORD_PATTERNS];
+    const bool is_kept = record->part_count <= MOST_PARTS_KEPT;
+    struct record_pattern *pattern;
+
+    if (slot->hash == record->pattern_hash)
+        return slot->pattern;
+    pattern = make_pattern(record, event);
+    if (is_kept && record_pattern_lasts(record->record, pattern))
+        *slot = (struct run_record_pattern){record->pattern_hash, pattern};
+    return pattern;
+}
+
+/* Of all that pattern_fields() reads. */
+static uint64_t hash_of_fields(const struct trace_event *event)
+{
+    const unsigned call = event->is_callback ? (unsigned)event->callback : (unsigned)event->ddi;
+    const uint64_t hash = hash_u64(call | (uint64_t)event->is_callback << 10 |
+                                   (uint64_t)(event->phase == TRACE_AFTER) << 11 |
+                                   (uint64_t)(event->object != NULL) << 12 |
+                                   (uint64_t)event->depth << 16 | (uint64_t)event->operation << 32);
+
+    return event->is_callback && event->callback == TRACE_CALLBACK_memory
+               ? hash_pair(hash, (uintptr_t)trace_event_name(event))
+               : hash;
+}
+
 static void put_call(struct run_record *record, const struct trace_event *event)
 {
     const struct trace_visitor visitor = {note_value, record, knows_entries};
-    const bool has_object = trace_event_has_object(event);
-    const char kind = trace_event_object_kind(event);
+    uint64_t *const fields = record->values;
 
     if (!record_wants(record->record, RECORD_KIND_call))
         return;
-    record->part_count = 0;
+    fields[0] = event->sequence;
+    fields[1] = event->object && trace_event_has_object(event)
+                    ? run_record_number(record, trace_event_object_kind(event), event->object)
+                    : 0;
+    fields[2] = event->phase == TRACE_AFTER ? (uint32_t)event->status : 0;
+    record->part_count = CALL_FIELDS;
     record->has_lost_parts = false;
-    record->pattern_hash = 1;
+    record->pattern_hash = hash_of_fields(event);
     trace_event_visit(event, &visitor);
-    record_item_patterned(
-        record->record, RECORD_KIND_call, run_record_now(record),
-        (const uint64_t *)&(const struct record_call){
-            .sequence = event->sequence,
-            .phase = event->phase == TRACE_AFTER,
-            .depth = event->depth,
-            .name = record_literal(record->record, trace_event_name(event)),
-            .object_type = has_object ? record_literal(record->record, object_type(kind)) : 0,
-            .object = has_object ? run_record_number(record, kind, event->object) : 0,
-            .operation = operation_text(record, event),
-            .status = event->phase == TRACE_AFTER ? (uint32_t)event->status : 0},
-        find_pattern(record, event), record->values);
+    record_item_patterned(record->record, run_record_now(record), find_pattern(record, event),
+                          record->values);
     if (!event->is_callback)
         record->entries = (struct run_record_entries){0}; /* a driver might write to them */
 }

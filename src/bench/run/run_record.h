@@ -53,7 +53,10 @@ struct run_record {
     uint64_t dpcs;
     uint64_t running[RUN_RECORD_NODES]; /* packet of each node; 0: none */
     struct run_record_packet in_flight[RUN_RECORD_NODES][RUN_RECORD_PACKETS];
-    /* The call that is being written: the values of its parts, and a hash of texts and types. */
+    /*
+     * The call that is being written: the values of its fields and parts, and a hash of what is
+     * alike in calls of its pattern.
+     */
     uint64_t *values;
     size_t part_count, part_room;
     bool has_lost_parts; /* there was no memory for all */

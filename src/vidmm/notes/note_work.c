@@ -134,7 +134,9 @@ static void tell_entries(const struct vidmm *vidmm, const struct vidmm_process *
         if (count) {
             note.entries = entry_note(&entries[at]);
             if (!update->Flags.Repeat)
-                range = miniport_entries_first(entries + at, count - at);
+                range = miniport_entries_first(
+                    entries + at, count - at,
+                    entries + at == vidmm->even.entries ? vidmm->even.count : 0);
             note.entries.stride = range.stride * (int64_t)PAGE_BYTES;
             note.entries.is_scattered = range.is_scattered;
             note.entries.hash = range.hash;

@@ -144,6 +144,7 @@ static DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *begin_update(struct address_space
     update->Flags.Use64KBPages = table->is_64k;
     /* An operation that waits for a buffer keeps its entries while others are executed at once. */
     update->pPageTableEntries = vidmm->paging.is_ready ? vidmm->entries : vidmm->immediate_entries;
+    vidmm->even.entries = NULL;
     if (table->level == 1 && vidmm->caps.has_64k_leaves && vidmm->caps.has_dual_pte) {
         update->pPageTableEntries64KB =
             vidmm->paging.is_ready ? &vidmm->entry_64k : &vidmm->immediate_entry_64k;
@@ -424,20 +425,31 @@ static void fill_from_backing(const struct vidmm *vidmm, DXGK_PTE *entries, ULON
     }
 }
 
-static void fill_from_placement(DXGK_PTE *entries, ULONGLONG flags,
+static void fill_run(DXGK_PTE *entries, ULONGLONG flags, uint64_t page, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        entries[i].Flags = flags;
+        entries[i].PageAddress = page + i;
+    }
+}
+
+static void note_even(struct vidmm *vidmm, const DXGK_PTE *entries, uint64_t count)
+{
+    vidmm->even.entries = entries;
+    vidmm->even.count = count;
+}
+
+static void fill_from_placement(struct vidmm *vidmm, DXGK_PTE *entries, ULONGLONG flags,
                                 struct vidmm_allocation *allocation, uint64_t first_page,
                                 uint64_t count)
 {
     while (count) {
         uint64_t offset;
         uint64_t run = min_u64(segment_run(allocation, first_page, &offset), count);
-        uint64_t page = offset / PAGE_BYTES;
-        uint64_t i;
 
-        for (i = 0; i < run; i++) {
-            entries[i].Flags = flags;
-            entries[i].PageAddress = page + i;
-        }
+        fill_run(entries, flags, offset / PAGE_BYTES, run);
+        if (!vidmm->even.entries)
+            note_even(vidmm, entries, run);
         entries += run;
         first_page += run;
         count -= run;
@@ -525,7 +537,8 @@ uint64_t page_table_op_map(struct address_space *space, uint64_t va,
         fill_from_backing(vidmm, update->pPageTableEntries, flags.Flags,
                           allocation_backing_pages(allocation) + first_page, count);
     else
-        fill_from_placement(update->pPageTableEntries, flags.Flags, allocation, first_page, count);
+        fill_from_placement(vidmm, update->pPageTableEntries, flags.Flags, allocation, first_page,
+                            count);
     if (!is_64k)
         behind = count_free_entries(space, va + PAGE_BYTES_OF(count),
                                     page_table_entries(vidmm, 0) - index - count);
@@ -545,7 +558,6 @@ uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, un
     bool is_64k = false;
     uint64_t count = table_part(space, va, page_count, &is_64k, &table, &index);
     DXGK_PTE entry;
-    uint64_t i;
 
     update = begin_update(space, table, args);
     set_entry(&entry, segment, first_page);
@@ -557,10 +569,8 @@ uint64_t page_table_op_map_physical(struct address_space *space, uint64_t va, un
         set_range(vidmm, update, va, index, count);
         return count;
     }
-    for (i = 0; i < count; i++) {
-        update->pPageTableEntries[i] = entry;
-        entry.PageAddress++;
-    }
+    fill_run(update->pPageTableEntries, entry.Flags, first_page, count);
+    note_even(vidmm, update->pPageTableEntries, count);
     set_range(vidmm, update, va, index, count);
     return count;
 }
