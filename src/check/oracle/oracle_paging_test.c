@@ -151,6 +151,34 @@ static void a_submission_takes_what_it_covers_and_no_more(void **state)
     stage_close(&stage);
 }
 
+/* Bytes that nobody wrote, behind the last operation of a buffer, are none of the next buffer's. */
+static void a_submission_takes_nothing_of_another_buffer(void **state)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg;
+    struct stage_pages home;
+    struct stage stage;
+    uint32_t covered;
+
+    stage_open(&stage, NO_DEFECT);
+    stage_make_texture(&stage, &home);
+    arg = stage_transfer(&home, 40, true, 0, 8);
+    stage_build(&stage, &arg);
+    covered = stage.used;
+    stage.buffer ^= 1;
+    stage.used = 0;
+    arg = stage_transfer(&home, 40, true, 8, 8);
+    stage_build(&stage, &arg);
+    stage.used = 2 * covered;
+    stage_submit_and_complete(&stage);
+    stage_assert_at(&stage, 7, stage.local, 47);
+    stage_assert_at(&stage, 8, stage.ram, home.pfns[MDL_POISON + 8]);
+    stage.submitted = 0;
+    stage.used = covered;
+    stage_submit_and_complete(&stage);
+    stage_assert_at(&stage, 8, stage.local, 48);
+    stage_close(&stage);
+}
+
 static void a_fill_of_what_was_never_written_is_zero(void **state)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = stage_fill(TEXTURE, 80, 0);
@@ -923,6 +951,7 @@ int main(void)
         cmocka_unit_test(pieces_of_a_move_are_where_their_offsets_say),
         cmocka_unit_test(packets_that_one_interrupt_completes_are_judged_by_what_is_there_now),
         cmocka_unit_test(a_submission_takes_what_it_covers_and_no_more),
+        cmocka_unit_test(a_submission_takes_nothing_of_another_buffer),
         cmocka_unit_test(a_fill_of_what_was_never_written_is_zero),
         cmocka_unit_test(a_fill_that_went_too_far_is_blamed_for_the_first_page_of_a_segment),
         cmocka_unit_test(an_aperture_map_tells_where_an_allocation_lives),

@@ -583,8 +583,8 @@ static void a_place_has_an_address_where_its_segment_is_known(void **state)
     assert_true(is_system && address == 0x3000);
     assert_true(check_place_address(ledger, CHECK_PLACE(1, 3), &is_system, &address));
     assert_true(!is_system && address == ledger->segments[0].base + 0x3000);
-    assert_false(check_place_address(ledger, CHECK_PLACE(RIG_MAX_SEGMENTS + 1, 3), &is_system,
-                                     &address));
+    assert_false(
+        check_place_address(ledger, CHECK_PLACE(RIG_MAX_SEGMENTS + 1, 3), &is_system, &address));
     assert_false(check_place_address(ledger, CHECK_NOWHERE, &is_system, &address));
     rig_fini(rig);
     free(rig);

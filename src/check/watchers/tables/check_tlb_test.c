@@ -296,6 +296,43 @@ RULE_KEPT(TLB_003)
     rig_map(rig, RIG_VA + 0x200000 - 0x10000, second, 32, 16);
 }
 
+/* A table for the addresses, in other memory than the one before it, which the parent leads to. */
+static void take_over(struct rig *rig, uint64_t va, uint64_t page)
+{
+    struct rig_update update;
+
+    rig_begin_update(rig, &update, 0, va, RIG_ENTRIES);
+    update.arg.UpdatePageTable.Flags.InitialUpdate = update.arg.UpdatePageTable.Flags.Repeat = 1;
+    update.arg.UpdatePageTable.PageTableAddress.GpuVirtual += 0x1000000;
+    rig_update(rig, &update);
+    rig_begin_link(rig, &update, 1, va, page);
+    rig_update(rig, &update);
+    rig_flush(rig, rig->process, 0, 0);
+}
+
+/* What is written to memory whose role another table has translates nothing any more. */
+static void a_table_whose_role_is_taken_needs_no_flush(void **state)
+{
+    for (unsigned is_taken = 0; is_taken < 2; is_taken++) {
+        struct rig *rig = malloc(sizeof *rig);
+        HANDLE first, second;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        map_two(rig, &first, &second);
+        rig_flush(rig, rig->process, 0, 0);
+        rig_map(rig, RIG_VA, first, 32, 16);
+        if (is_taken)
+            take_over(rig, RIG_VA, 110);
+        rig_unmap(rig, RIG_VA, first, 16); /* by the address of the first table */
+        rig_initialise_table(rig, 0, RIG_VA + 0x200000);
+        rig_map(rig, RIG_VA + 0x200000, second, 32, 16);
+        rig_expect_only(rig, is_taken ? RULE_NONE : RULE_TLB_003);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static void a_flush_of_less_breaks_TLB_003(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -687,6 +724,7 @@ int main(void)
         cmocka_unit_test(a_flush_of_another_root_breaks_TLB_001),
         cmocka_unit_test(a_flush_of_the_former_root_is_lawful),
         cmocka_unit_test(a_first_root_has_no_former_one),
+        cmocka_unit_test(a_table_whose_role_is_taken_needs_no_flush),
         cmocka_unit_test(a_flush_of_less_breaks_TLB_003),
         cmocka_unit_test(a_root_in_other_memory_may_be_flushed_before_it_is_named),
         cmocka_unit_test(what_a_client_maps_is_flushed_where_invalid_entries_are_cached),
