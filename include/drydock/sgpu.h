@@ -168,6 +168,7 @@
 #define SGPU_STRAP_DISPLAY             (1u << 13) /* there is a scan-out: see SCAN_NEXT       */
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
 #define SGPU_STRAP_NO_RANGES           (1u << 21) /* the CPU sees tiled memory as it is         */
+#define SGPU_STRAP_QUEUES              (1u << 14) /* node 0 has queues: see SUBMIT_PROGRESS       */
 #define SGPU_STRAP_SLOW_LISTS          (1u << 17) /* COPY_PAGES is slower than the aperture   */
 #define SGPU_STRAP_PITCH               (1u << 18) /* local memory is made for rows with a pitch */
 #define SGPU_STRAP_BANKS               (1u << 19) /* local memory is four banks of equal size   */
@@ -216,6 +217,9 @@
 #define SGPU_NODE_SAVE_RUNS   0x88u /* 8 w  with SAVE: what its runs must be, or ANY          */
 #define SGPU_NODE_SAVE_BYTES  0x90u /* 4 w  with SAVE: its size                               */
 
+#define SGPU_NODE_PROGRESS_VA 0x98u /* 8 w  with PROGRESS: where the value goes, through ROOT */
+#define SGPU_NODE_PROGRESS    0xa0u /* 8 w  with PROGRESS: the value                            */
+
 #define SGPU_NODE_RENDER       0u
 #define SGPU_NODE_COPY         1u
 #define SGPU_QUEUE_SLOTS       64u
@@ -232,8 +236,14 @@
 #define SGPU_SUBMIT_USER         (1u << 4) /* the packets are user mode's; see Packets          */
 #define SGPU_SUBMIT_SAVE         (1u << 8) /* run in a context-save area; see below             */
 #define SGPU_SUBMIT_SAVE_VIRTUAL (1u << 9) /* SAVE_AREA is virtual, through ROOT               */
-#define SGPU_CONTROL_RESET       (1u << 0) /* drop the queue and the running submission          */
-#define SGPU_CONTROL_PREEMPT     (1u << 1) /* drop the queue behind the running submission       */
+/*
+ * With SGPU_STRAP_QUEUES, of the node that renders, and with VIRTUAL: behind its packets the
+ * submission writes the 8 bytes of PROGRESS to PROGRESS_VA, a multiple of 8, then ends. With
+ * FENCE_ONLY it does that alone. A fault in the write is one of the submission.
+ */
+#define SGPU_SUBMIT_PROGRESS (1u << 5)
+#define SGPU_CONTROL_RESET   (1u << 0) /* drop the queue and the running submission          */
+#define SGPU_CONTROL_PREEMPT (1u << 1) /* drop the queue behind the running submission       */
 
 #define SGPU_FAULT_NONE       0u
 #define SGPU_FAULT_NOT_VALID  1u  /* no valid translation                                     */

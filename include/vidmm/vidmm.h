@@ -296,6 +296,13 @@ struct vidmm_config {
      * 3.2; DxgkDdiGetStandardAllocationDriverData, D3DKMDT_STANDARDALLOCATION_FENCESTORAGE).
      */
     enum vidmm_fence_memory native_fence_memory;
+    /*
+     * Hardware scheduling is enabled, as the embedder's DxgkCbIsFeatureEnabled says, too: contexts
+     * of nodes whose metadata say so submit to hardware queues (GpuMmu, WDDM 2.5). On such a
+     * context vidmm_present(), and on such a node vidmm_gdi_context_create(), are
+     * STATUS_NOT_SUPPORTED.
+     */
+    bool hardware_queues;
 };
 
 /*

@@ -7,23 +7,28 @@
 #ifndef DRYDOCK_BASE_NAMES_H
 #define DRYDOCK_BASE_NAMES_H
 
-#define base_alloc                                vidmm_base_alloc
-#define base_alloc_array                          vidmm_base_alloc_array
-#define base_free                                 vidmm_base_free
-#define base_free_array                           vidmm_base_free_array
-#define base_services_libc                        vidmm_base_services_libc
-#define miniport_ddi_name                         vidmm_miniport_ddi_name
-#define miniport_destroy                          vidmm_miniport_destroy
-#define miniport_forward_acquire_swizzling_range  vidmm_miniport_forward_acquire_swizzling_range
-#define miniport_forward_begin_exclusive_access   vidmm_miniport_forward_begin_exclusive_access
-#define miniport_forward_build_paging_buffer      vidmm_miniport_forward_build_paging_buffer
-#define miniport_forward_cancel_command           vidmm_miniport_forward_cancel_command
-#define miniport_forward_close_allocation         vidmm_miniport_forward_close_allocation
-#define miniport_forward_create_allocation        vidmm_miniport_forward_create_allocation
-#define miniport_forward_create_context           vidmm_miniport_forward_create_context
-#define miniport_forward_create_device            vidmm_miniport_forward_create_device
-#define miniport_forward_create_native_fence      vidmm_miniport_forward_create_native_fence
-#define miniport_forward_create_process           vidmm_miniport_forward_create_process
+#define base_alloc                               vidmm_base_alloc
+#define base_alloc_array                         vidmm_base_alloc_array
+#define base_free                                vidmm_base_free
+#define base_free_array                          vidmm_base_free_array
+#define base_services_libc                       vidmm_base_services_libc
+#define miniport_ddi_name                        vidmm_miniport_ddi_name
+#define miniport_destroy                         vidmm_miniport_destroy
+#define miniport_forward_acquire_swizzling_range vidmm_miniport_forward_acquire_swizzling_range
+#define miniport_forward_begin_exclusive_access  vidmm_miniport_forward_begin_exclusive_access
+#define miniport_forward_build_paging_buffer     vidmm_miniport_forward_build_paging_buffer
+#define miniport_forward_cancel_command          vidmm_miniport_forward_cancel_command
+#define miniport_forward_close_allocation        vidmm_miniport_forward_close_allocation
+#define miniport_forward_create_allocation       vidmm_miniport_forward_create_allocation
+#define miniport_forward_create_context          vidmm_miniport_forward_create_context
+#define miniport_forward_create_device           vidmm_miniport_forward_create_device
+#define miniport_forward_create_native_fence     vidmm_miniport_forward_create_native_fence
+#define miniport_forward_create_process          vidmm_miniport_forward_create_process
+#define miniport_forward_create_hw_queue         vidmm_miniport_forward_create_hw_queue
+#define miniport_forward_submit_command_to_hw_queue                                                \
+    vidmm_miniport_forward_submit_command_to_hw_queue
+#define miniport_forward_get_node_metadata        vidmm_miniport_forward_get_node_metadata
+#define miniport_forward_destroy_hw_queue         vidmm_miniport_forward_destroy_hw_queue
 #define miniport_forward_describe_allocation      vidmm_miniport_forward_describe_allocation
 #define miniport_forward_destroy_allocation       vidmm_miniport_forward_destroy_allocation
 #define miniport_forward_destroy_context          vidmm_miniport_forward_destroy_context

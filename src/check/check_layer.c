@@ -27,7 +27,8 @@ static struct check *check_of(struct miniport *miniport)
 
 static bool is_submission(enum miniport_ddi ddi)
 {
-    return ddi == MINIPORT_DDI_SubmitCommand || ddi == MINIPORT_DDI_SubmitCommandVirtual;
+    return ddi == MINIPORT_DDI_SubmitCommand || ddi == MINIPORT_DDI_SubmitCommandVirtual ||
+           ddi == MINIPORT_DDI_SubmitCommandToHwQueue;
 }
 
 static uint64_t next_event(struct check *check)
@@ -88,6 +89,8 @@ static void end_call(struct check *check, struct check_call *call)
         check_lost(check);
     if (call->ddi == MINIPORT_DDI_SubmitCommandVirtual && call->status == STATUS_INVALID_PARAMETER)
         check_ledger_refuse(&check->ledger, call->arg.submit_command_virtual);
+    if (call->ddi == MINIPORT_DDI_SubmitCommandToHwQueue && !NT_SUCCESS(call->status))
+        check_ledger_refuse_queued(&check->ledger, call->arg.submit_command_to_hw_queue);
     check_tell_after(check, call);
     check_ledger_leave(&check->ledger, call);
     check->call = call->outer;
@@ -521,6 +524,21 @@ static NTSTATUS watch_reserve(struct miniport_host *host, HANDLE process,
     return status;
 }
 
+static NTSTATUS watch_is_feature_enabled(struct miniport_host *host,
+                                         DXGKARGCB_ISFEATUREENABLED *feature)
+{
+    struct check_layer *layer = layer_of_host(host);
+    const uint64_t event = next_event(layer->check);
+    NTSTATUS status = layer->host.upper->ops->is_feature_enabled(layer->host.upper, feature);
+
+    show_callback(layer->check,
+                  &(struct check_callback){.event = event,
+                                           .callback = TRACE_CALLBACK_is_feature_enabled,
+                                           .data = feature,
+                                           .status = status});
+    return status;
+}
+
 static NTSTATUS watch_create_context_allocation(struct miniport_host *host,
                                                 DXGKARGCB_CREATECONTEXTALLOCATION *allocation)
 {
@@ -681,6 +699,7 @@ NTSTATUS check_layer_create(struct check *check, struct miniport *next, struct m
     layer->host_ops.write_device_space = count_write_device_space;
     layer->host_ops.synchronize_execution = count_synchronize_execution;
     layer->host_ops.map_context_allocation = count_map_context_allocation;
+    layer->host_ops.is_feature_enabled = watch_is_feature_enabled;
     layer->host_ops.log = count_log;
     layer->host_ops.notify_interrupt = watch_notify_interrupt;
     layer->host_ops.notify_dpc = watch_notify_dpc;

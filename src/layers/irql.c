@@ -19,6 +19,7 @@ static KIRQL level_of(enum miniport_ddi ddi, const void *argument)
         return address->ContextCount ? NT_DEVICE_IRQL : PASSIVE_LEVEL;
     case MINIPORT_DDI_SubmitCommand:
     case MINIPORT_DDI_SubmitCommandVirtual:
+    case MINIPORT_DDI_SubmitCommandToHwQueue:
     case MINIPORT_DDI_PreemptCommand:
     case MINIPORT_DDI_QueryCurrentFence:
         return DISPATCH_LEVEL;

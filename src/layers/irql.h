@@ -10,7 +10,8 @@
  * Ownership  Gives a miniport that owns next; on failure next is still the caller's.
  * Errors     STATUS_NO_MEMORY.
  * Source     contract.md PB-030, SUB-001; the pages of DxgkDdiSubmitCommand,
- *            DxgkDdiSubmitCommandVirtual, DxgkDdiPreemptCommand and DxgkDdiQueryCurrentFence.
+ *            DxgkDdiSubmitCommandVirtual, DxgkDdiSubmitCommandToHwQueue, DxgkDdiPreemptCommand
+ *            and DxgkDdiQueryCurrentFence.
  */
 #ifndef DRYDOCK_LAYERS_IRQL_H
 #define DRYDOCK_LAYERS_IRQL_H

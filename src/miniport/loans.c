@@ -432,6 +432,16 @@ static const struct loan_member submit_command_virtual[] = {
     BYTES(IN_OUT, DXGKARG_SUBMITCOMMANDVIRTUAL, pDmaBufferPrivateData, DmaBufferPrivateDataSize,
           .is_lasting = true),
 };
+static const struct loan_member create_hw_queue[] = {
+    BYTES(IN_OUT, DXGKARG_CREATEHWQUEUE, pPrivateDriverData, PrivateDriverDataSize),
+};
+/* The private data are freed behind the call (HWQ-013). The value of the fence stays. */
+static const struct loan_member submit_command_to_hw_queue[] = {
+    BYTES(IN_OUT, DXGKARG_SUBMITCOMMANDTOHWQUEUE, pDmaBufferPrivateData, DmaBufferPrivateDataSize),
+};
+static const struct loan_member node_metadata[] = {
+    VALUE(IN, struct miniport_node, NodeOrdinalAndAdapterIndex),
+};
 static const struct loan_member cancel_command[] = {
     BYTES(IN_OUT, DXGKARG_CANCELCOMMAND, pDmaBuffer, DmaBufferSize, .is_lasting = true),
     BYTES(IN_OUT, DXGKARG_CANCELCOMMAND, pDmaBufferPrivateData, DmaBufferPrivateDataSize,
@@ -558,6 +568,9 @@ static const struct loan_structure arguments[MINIPORT_DDI_COUNT] = {
     NOTHING(ControlInterrupt3, CONTROLINTERRUPT3),
     [MINIPORT_DDI_ControlInterrupt] = PLAIN(struct miniport_interrupt),
     NOTHING(ControlInterrupt2, CONTROLINTERRUPT2),
+    OF(CreateHwQueue, CREATEHWQUEUE, create_hw_queue),
+    OF(SubmitCommandToHwQueue, SUBMITCOMMANDTOHWQUEUE, submit_command_to_hw_queue),
+    [MINIPORT_DDI_GetNodeMetadata] = STRUCTURE(struct miniport_node, node_metadata),
     NOTHING(DestroyNativeFence, DESTROYNATIVEFENCE),
     OF(UpdateMonitoredValues, UPDATEMONITOREDVALUES, update_monitored_values),
     NOTHING(GetRootPageTableSize, GETROOTPAGETABLESIZE),

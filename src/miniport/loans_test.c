@@ -15,6 +15,9 @@ static const char *const not_lent[] = {
     "DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA pCreateStagingSurfaceData",
     "DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA pCreateGdiSurfaceData",
     "DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA pCreateVirtualGpuSurfaceData",
+    /* Fences of hardware queues, which stay as long as those. */
+    "DXGKARG_CREATEHWQUEUE HwQueueProgressFenceCPUVirtualAddress",
+    "DXGKARG_SUBMITCOMMANDTOHWQUEUE HwQueueProgressFenceCpuVa",
     "DXGKARG_CREATEDEVICE pInfo", /* shares its place with Flags */
     "DXGKARG_BUILDPAGINGBUFFER InitContextResource.Destination.VirtualAddress", /* a mapping */
     "DXGKARG_BUILDPAGINGBUFFER UpdatePageTable.PageTableAddress.CpuVirtual",    /* a mapping */

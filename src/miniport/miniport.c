@@ -266,6 +266,13 @@ static NTSTATUS up_update_context_allocation(struct miniport_host *host,
     return host->ops->update_context_allocation(host, update);
 }
 
+static NTSTATUS up_is_feature_enabled(struct miniport_host *host,
+                                      DXGKARGCB_ISFEATUREENABLED *feature)
+{
+    host = upper_of(host);
+    return host->ops->is_feature_enabled(host, feature);
+}
+
 static NTSTATUS up_memory(struct miniport_host *host, const struct miniport_memory_request *request)
 {
     host = upper_of(host);
@@ -302,6 +309,7 @@ const struct miniport_host_ops miniport_host_forward_ops = {
     .destroy_context_allocation = up_destroy_context_allocation,
     .map_context_allocation = up_map_context_allocation,
     .update_context_allocation = up_update_context_allocation,
+    .is_feature_enabled = up_is_feature_enabled,
     .memory = up_memory,
     .log = up_log,
     .unsupported = up_unsupported,

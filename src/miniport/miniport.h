@@ -75,7 +75,9 @@ VIDMM_API_BEGIN
     X(escape, Escape, const DXGKARG_ESCAPE *)                                                      \
     X(collect_dbg_info, CollectDbgInfo, const DXGKARG_COLLECTDBGINFO *)                            \
     X(collect_dbg_info2, CollectDbgInfo2, DXGKARG_COLLECTDBGINFO2 *)                               \
-    X(control_interrupt3, ControlInterrupt3, const DXGKARG_CONTROLINTERRUPT3 *)
+    X(control_interrupt3, ControlInterrupt3, const DXGKARG_CONTROLINTERRUPT3 *)                    \
+    X(create_hw_queue, CreateHwQueue, DXGKARG_CREATEHWQUEUE *)                                     \
+    X(submit_command_to_hw_queue, SubmitCommandToHwQueue, const DXGKARG_SUBMITCOMMANDTOHWQUEUE *)
 
 /* The arguments of DxgkDdiControlInterrupt. */
 struct miniport_interrupt {
@@ -83,10 +85,17 @@ struct miniport_interrupt {
     BOOLEAN EnableInterrupt;
 };
 
+/* The arguments of DxgkDdiGetNodeMetadata, which writes metadata. */
+struct miniport_node {
+    UINT NodeOrdinalAndAdapterIndex;
+    DXGKARG_GETNODEMETADATA metadata;
+};
+
 /* DDIs whose arguments come by value: one structure holds them here. */
 #define MINIPORT_VALUE_LIST(X)                                                                     \
     X(control_interrupt, ControlInterrupt, const struct miniport_interrupt *)                      \
-    X(control_interrupt2, ControlInterrupt2, const DXGKARG_CONTROLINTERRUPT2 *)
+    X(control_interrupt2, ControlInterrupt2, const DXGKARG_CONTROLINTERRUPT2 *)                    \
+    X(get_node_metadata, GetNodeMetadata, struct miniport_node *)
 
 /* Elements of DXGKARG_PRESENT.pAllocationList: nothing, the source, the destination. */
 #define MINIPORT_PRESENT_ALLOCATIONS 3u
@@ -104,6 +113,7 @@ struct miniport_interrupt {
     X(destroy_process, DestroyProcess)                                                             \
     X(destroy_device, DestroyDevice)                                                               \
     X(destroy_context, DestroyContext)                                                             \
+    X(destroy_hw_queue, DestroyHwQueue)                                                            \
     X(reset_from_timeout, ResetFromTimeout)                                                        \
     X(restart_from_timeout, RestartFromTimeout)
 
@@ -178,6 +188,8 @@ struct miniport_host_ops {
     /* Returns when the update has run. */
     NTSTATUS (*update_context_allocation)(struct miniport_host *host,
                                           const DXGKARGCB_UPDATECONTEXTALLOCATION *update);
+    /* Whether the system enables a feature; without success it does not say. */
+    NTSTATUS (*is_feature_enabled)(struct miniport_host *host, DXGKARGCB_ISFEATUREENABLED *feature);
     /* System memory for the device: 14 callbacks (memory_request.h). */
     NTSTATUS (*memory)(struct miniport_host *host, const struct miniport_memory_request *request);
     void (*log)(struct miniport_host *host, const char *text);

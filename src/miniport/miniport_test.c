@@ -349,6 +349,12 @@ static NTSTATUS top_update_context_allocation(struct miniport_host *host,
     return note_up(host, __func__, update);
 }
 
+static NTSTATUS top_is_feature_enabled(struct miniport_host *host,
+                                       DXGKARGCB_ISFEATUREENABLED *feature)
+{
+    return note_up(host, __func__, feature);
+}
+
 static NTSTATUS top_memory(struct miniport_host *host,
                            const struct miniport_memory_request *request)
 {
@@ -383,6 +389,7 @@ static const struct miniport_host_ops top_ops = {
     .destroy_context_allocation = top_destroy_context_allocation,
     .map_context_allocation = top_map_context_allocation,
     .update_context_allocation = top_update_context_allocation,
+    .is_feature_enabled = top_is_feature_enabled,
     .memory = top_memory,
     .log = top_log,
     .unsupported = top_unsupported,
@@ -423,6 +430,7 @@ static void every_callback_reaches_the_top_unchanged(void **state)
     REACHES(destroy_context_allocation(host, &thing), "top_destroy_context_allocation", &thing);
     REACHES(update_context_allocation(host, (void *)&thing), "top_update_context_allocation",
             &thing);
+    REACHES(is_feature_enabled(host, (void *)&thing), "top_is_feature_enabled", &thing);
     REACHES(memory(host, (void *)&thing), "top_memory", &thing);
     assert_int_equal(ops->map_context_allocation(host, (void *)&thing), 0x5000);
     WAS("top_map_context_allocation", &thing);

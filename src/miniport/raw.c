@@ -401,24 +401,28 @@ MINIPORT_MEMORY_LIST(X)
 
 /* ---- Up: features ---- */
 
-/*
- * Which features a driver may enable is the kernel's to say. None is played here that needs its
- * word, so that the answer is no, whatever the driver says of its own support.
- */
+/* Which features a driver may enable is the kernel's to say. */
 static NTSTATUS NTAPI is_feature_enabled(DXGKARGCB_ISFEATUREENABLED *arg)
 {
-    if (!arg || !host_of(arg->DeviceHandle))
-        return STATUS_INVALID_PARAMETER;
-    arg->Enabled = FALSE;
-    return STATUS_SUCCESS;
+    struct miniport_host *host = arg ? host_of(arg->DeviceHandle) : NULL;
+
+    return host ? host->ops->is_feature_enabled(host, arg) : STATUS_INVALID_PARAMETER;
 }
 
+/* The same question (2.9): what the driver says of its own support changes nothing. */
 static NTSTATUS NTAPI query_feature_support(DXGKARGCB_QUERYFEATURESUPPORT *arg)
 {
-    if (!arg || !host_of(arg->DeviceHandle))
+    DXGKARGCB_ISFEATUREENABLED question;
+    NTSTATUS status;
+
+    if (!arg)
         return STATUS_INVALID_PARAMETER;
-    arg->Enabled = FALSE;
-    return STATUS_SUCCESS;
+    question = (DXGKARGCB_ISFEATUREENABLED){.DeviceHandle = arg->DeviceHandle,
+                                            .FeatureId = arg->FeatureId};
+    status = is_feature_enabled(&question);
+    if (NT_SUCCESS(status))
+        arg->Enabled = question.Enabled;
+    return status;
 }
 
 /* ---- Up: what nobody has implemented ---- */
@@ -520,6 +524,7 @@ static void fill_interface(struct raw *raw, const struct version *version)
     kernel->DxgkCbCreateContextAllocation = create_context_allocation;
     kernel->DxgkCbDestroyContextAllocation = destroy_context_allocation;
     kernel->DxgkCbMapContextAllocation = map_context_allocation;
+    kernel->DxgkCbIsFeatureEnabled = is_feature_enabled;
     kernel->DxgkCbUpdateContextAllocation = update_context_allocation;
     kernel->DxgkCbReserveGpuVirtualAddressRange = reserve_gpu_virtual_address_range;
     kernel->DxgkCbAcquireHandleData = acquire_handle_data;
@@ -644,6 +649,7 @@ MINIPORT_ARGUMENT_LIST(X)
 #undef X
 #define VALUES_ControlInterrupt    object, arg->InterruptType, arg->EnableInterrupt
 #define VALUES_ControlInterrupt2   object, *arg
+#define VALUES_GetNodeMetadata     object, arg->NodeOrdinalAndAdapterIndex, &arg->metadata
 #define X(function, ddi, argument) CALL_WITH((VALUES_##ddi), function, ddi, argument)
 MINIPORT_VALUE_LIST(X)
 #undef X
@@ -652,6 +658,7 @@ MINIPORT_VALUE_LIST(X)
 #define ARGUMENTS_DestroyProcess     raw->device_context, object
 #define ARGUMENTS_DestroyDevice      object
 #define ARGUMENTS_DestroyContext     object
+#define ARGUMENTS_DestroyHwQueue     object
 #define ARGUMENTS_ResetFromTimeout   object
 #define ARGUMENTS_RestartFromTimeout object
 

@@ -145,6 +145,14 @@ static NTSTATUS host_update_context_allocation(struct miniport_host *base,
     return STATUS_PENDING;
 }
 
+static NTSTATUS host_is_feature_enabled(struct miniport_host *base,
+                                        DXGKARGCB_ISFEATUREENABLED *feature)
+{
+    note_up(base, "DxgkCbIsFeatureEnabled", feature);
+    feature->Enabled = TRUE;
+    return STATUS_PENDING;
+}
+
 static NTSTATUS host_memory(struct miniport_host *base,
                             const struct miniport_memory_request *request)
 {
@@ -180,6 +188,7 @@ static const struct miniport_host_ops host_ops = {
     .destroy_context_allocation = host_destroy_context_allocation,
     .map_context_allocation = host_map_context_allocation,
     .update_context_allocation = host_update_context_allocation,
+    .is_feature_enabled = host_is_feature_enabled,
     .memory = host_memory,
     .log = host_log,
     .unsupported = host_unsupported,
@@ -315,33 +324,6 @@ static void memory_callbacks_reach_the_host(void **state)
     miniport_destroy(raw);
 }
 
-/* DXGKCB_ISFEATUREENABLED, DXGKCB_QUERYFEATURESUPPORT: FALSE tells the driver not to enable it. */
-static void a_driver_that_asks_may_enable_no_feature(void **state)
-{
-    struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
-    const DXGKRNL_INTERFACE *kernel = &driver.kernel;
-    DXGKARGCB_ISFEATUREENABLED enabled = {.FeatureId = DXGK_FEATURE_HWSCH, .Enabled = TRUE};
-    DXGKARGCB_QUERYFEATURESUPPORT support = {.FeatureId = DXGK_FEATURE_HWFLIPQUEUE,
-                                             .DriverSupportState = DXGK_FEATURE_SUPPORT_STABLE,
-                                             .Enabled = TRUE};
-
-    hosts_init();
-    miniport_set_host(raw, &host.host);
-    test_raw_start(raw);
-    assert_int_equal(kernel->DxgkCbIsFeatureEnabled(&enabled), STATUS_INVALID_PARAMETER);
-    assert_int_equal(kernel->DxgkCbQueryFeatureSupport(&support), STATUS_INVALID_PARAMETER);
-    assert_true(enabled.Enabled && support.Enabled);
-    enabled.DeviceHandle = support.DeviceHandle = kernel->DeviceHandle;
-    assert_int_equal(kernel->DxgkCbIsFeatureEnabled(&enabled), STATUS_SUCCESS);
-    assert_int_equal(kernel->DxgkCbQueryFeatureSupport(&support), STATUS_SUCCESS);
-    assert_false(enabled.Enabled || support.Enabled);
-    assert_int_equal(support.DriverSupportState, DXGK_FEATURE_SUPPORT_STABLE);
-    assert_int_equal(kernel->DxgkCbIsFeatureEnabled(NULL), STATUS_INVALID_PARAMETER);
-    assert_int_equal(kernel->DxgkCbQueryFeatureSupport(NULL), STATUS_INVALID_PARAMETER);
-    assert_int_equal(host.unsupported_count, 0);
-    miniport_destroy(raw);
-}
-
 static void a_wrong_device_handle_is_refused(void **state)
 {
     struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
@@ -455,6 +437,34 @@ static void call_unsupported_slot(char **columns, void *context)
     count->unsupported++;
     assert_int_equal(host.unsupported_count, count->unsupported);
     (void)status; /* some return nothing */
+}
+
+/* The adapter is named in the argument. */
+static void a_feature_is_asked_of_the_adapters_host(void **state)
+{
+    struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    DXGKARGCB_ISFEATUREENABLED feature = {.FeatureId = DXGK_FEATURE_HWSCH};
+    DXGKARGCB_QUERYFEATURESUPPORT support = {.FeatureId = DXGK_FEATURE_HWSCH,
+                                             .DriverSupportState = DXGK_FEATURE_SUPPORT_STABLE};
+
+    hosts_init();
+    miniport_set_host(raw, &host.host);
+    test_raw_start(raw);
+    assert_int_equal(driver.kernel.DxgkCbIsFeatureEnabled(&feature), STATUS_INVALID_PARAMETER);
+    assert_int_equal(driver.kernel.DxgkCbIsFeatureEnabled(NULL), STATUS_INVALID_PARAMETER);
+    feature.DeviceHandle = driver.kernel.DeviceHandle;
+    assert_int_equal(driver.kernel.DxgkCbIsFeatureEnabled(&feature), STATUS_PENDING);
+    assert_ptr_equal(host.argument, &feature);
+    assert_true(feature.Enabled);
+    assert_int_equal(driver.kernel.DxgkCbQueryFeatureSupport(&support), STATUS_INVALID_PARAMETER);
+    assert_int_equal(driver.kernel.DxgkCbQueryFeatureSupport(NULL), STATUS_INVALID_PARAMETER);
+    assert_false(support.Enabled);
+    support.DeviceHandle = driver.kernel.DeviceHandle;
+    assert_int_equal(driver.kernel.DxgkCbQueryFeatureSupport(&support), STATUS_PENDING);
+    assert_true(support.Enabled);
+    assert_int_equal(support.DriverSupportState, DXGK_FEATURE_SUPPORT_STABLE);
+    assert_int_equal(host.unsupported_count, 0);
+    miniport_destroy(raw);
 }
 
 static void every_other_callback_tells_its_name(void **state)
@@ -652,8 +662,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(callbacks_reach_the_host),
         cmocka_unit_test(memory_callbacks_reach_the_host),
-        cmocka_unit_test(a_driver_that_asks_may_enable_no_feature),
         cmocka_unit_test(a_wrong_device_handle_is_refused),
+        cmocka_unit_test(a_feature_is_asked_of_the_adapters_host),
         cmocka_unit_test(every_other_callback_tells_its_name),
         cmocka_unit_test(a_callback_without_a_handle_finds_the_running_adapter),
         cmocka_unit_test(a_driver_is_unloaded_when_its_device_is_gone),

@@ -46,6 +46,15 @@ static void every_ddi_reaches_its_slot(void **state)
         assert_ptr_equal(driver.object, &object);
         assert_int_equal(driver.interrupt.CrtcVsyncState, DXGK_VSYNC_DISABLE_NO_PHASE);
     }
+    {
+        struct miniport_node node = {.NodeOrdinalAndAdapterIndex = 5};
+
+        assert_int_equal(miniport_get_node_metadata(raw, NULL, &node), STATUS_PENDING);
+        assert_string_equal(driver.last, "GetNodeMetadata");
+        assert_ptr_equal(driver.object, &driver.adapter);
+        assert_int_equal(driver.node, 5);
+        assert_int_equal(node.metadata.Flags.Value, 3);
+    }
 #define X(function, ddi)                                                                           \
     assert_true(miniport_has(raw, MINIPORT_DDI_##ddi));                                            \
     assert_int_equal(miniport_##function(raw, &object), STATUS_PENDING);                           \

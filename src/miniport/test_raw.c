@@ -52,6 +52,14 @@ static NTSTATUS NTAPI fake_ControlInterrupt2(const HANDLE object,
     return note("ControlInterrupt2", object, &driver.interrupt);
 }
 
+static NTSTATUS NTAPI fake_GetNodeMetadata(const HANDLE object, UINT node,
+                                           DXGKARG_GETNODEMETADATA *metadata)
+{
+    driver.node = node;
+    metadata->Flags.Value = 3;
+    return note("GetNodeMetadata", object, metadata);
+}
+
 static NTSTATUS NTAPI fake_DestroyProcess(const HANDLE adapter, const HANDLE process)
 {
     return note("DestroyProcess", process, adapter);
@@ -65,6 +73,11 @@ static NTSTATUS NTAPI fake_DestroyDevice(const HANDLE object)
 static NTSTATUS NTAPI fake_DestroyContext(const HANDLE object)
 {
     return note("DestroyContext", object, NULL);
+}
+
+static NTSTATUS NTAPI fake_DestroyHwQueue(const HANDLE object)
+{
+    return note("DestroyHwQueue", object, NULL);
 }
 
 static NTSTATUS NTAPI fake_ResetFromTimeout(const HANDLE object)

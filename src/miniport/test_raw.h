@@ -36,6 +36,7 @@ struct test_driver {
     void (*when_called)(void);           /* from the fake BuildPagingBuffer ... */
     bool is_for_all;                     /* ... and all others with an argument */
     DXGKARG_CONTROLINTERRUPT2 interrupt; /* of either ControlInterrupt */
+    UINT node;                           /* of GetNodeMetadata */
     DXGK_WDDMVERSION wddm;               /* 0: QueryAdapterInfo is like the others */
 };
 

@@ -123,6 +123,7 @@ static NTSTATUS read_board(struct refkmd_adapter *adapter)
     if (refkmd_read(adapter, SGPU_REG_ID) != SGPU_ID)
         return STATUS_DEVICE_NOT_CONNECTED;
     adapter->straps = refkmd_read(adapter, SGPU_REG_STRAPS);
+    adapter->has_queues = refkmd_may_have_queues(adapter);
     adapter->node_count = refkmd_read(adapter, SGPU_REG_NODE_COUNT);
     adapter->local_bytes = refkmd_read64(adapter, SGPU_REG_LOCAL_SIZE);
     adapter->visible_bytes = refkmd_read64(adapter, SGPU_REG_VISIBLE_SIZE);

@@ -32,7 +32,9 @@ enum refkmd_model { REFKMD_PHYSICAL, REFKMD_GPU_MMU, REFKMD_IO_MMU };
 struct refkmd_submission {
     UINT fence;
     UINT operations; /* one bit for each paging operation in it; 0 for rendering */
-    struct refkmd_save_area *save_area; /* which counts it; NULL: none does */
+    const struct refkmd_hw_queue *queue; /* NULL: it went to none, and its fence is reported */
+    UINT64 progress;                     /* of the queue */
+    struct refkmd_save_area *save_area;  /* which counts it; NULL: none does */
 };
 
 /*
@@ -75,6 +77,7 @@ struct refkmd_adapter {
     PHYSICAL_ADDRESS window_pa; /* BAR 1, as the bus sees it */
 
     /* Read from its registers when the device starts (adapter.c). */
+    BOOLEAN has_queues;  /* there are hardware queues, and the kernel has enabled them */
     BOOLEAN wants_syncs; /* the kernel has asked for CRTC_VSYNC; none when the device starts */
     ULONG straps;        /* SGPU_STRAP_* */
     ULONG traits;        /* SGPU_TRAIT_* */

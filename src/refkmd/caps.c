@@ -254,5 +254,10 @@ NTSTATUS NTAPI RefKmdGetNodeMetadata(IN_CONST_HANDLE hAdapter, UINT NodeOrdinalA
     RtlZeroMemory(metadata, sizeof *metadata);
     metadata->EngineType = node == SGPU_NODE_RENDER ? DXGK_ENGINE_TYPE_3D : DXGK_ENGINE_TYPE_COPY;
     metadata->GpuMmuSupported = adapter->model == REFKMD_GPU_MMU;
+    if (adapter->has_queues && node == SGPU_NODE_RENDER) {
+        metadata->Flags.ContextSchedulingSupported = 1;
+        metadata->Flags.RingBufferFenceRelease = 1;
+        metadata->Flags.MaxInFlightHwQueueBuffers = SGPU_QUEUE_SLOTS;
+    }
     return STATUS_SUCCESS;
 }

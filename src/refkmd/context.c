@@ -91,3 +91,32 @@ NTSTATUS NTAPI RefKmdDestroyContext(IN_CONST_HANDLE hContext)
     refkmd_free(hContext);
     return STATUS_SUCCESS;
 }
+
+/*
+ * The queue is the context's place in the ring of its node: nothing of the board is taken for it.
+ * Where its progress fence is comes with each submission.
+ */
+NTSTATUS NTAPI RefKmdCreateHwQueue(IN_CONST_HANDLE hHwContext, INOUT_PDXGKARG_CREATEHWQUEUE args)
+{
+    struct refkmd_context *context = hHwContext;
+    HANDLE handle = args->hHwQueue;
+    struct refkmd_hw_queue *queue;
+
+    args->hHwQueue = NULL;
+    if (!context->device->adapter->has_queues || context->node != SGPU_NODE_RENDER)
+        return STATUS_NOT_SUPPORTED;
+    queue = refkmd_alloc(sizeof *queue);
+    if (!queue)
+        return STATUS_NO_MEMORY;
+    queue->signature = REFKMD_QUEUE_SIGNATURE;
+    queue->context = context;
+    queue->handle = handle;
+    args->hHwQueue = queue;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS NTAPI RefKmdDestroyHwQueue(IN_CONST_HANDLE hHwQueue)
+{
+    refkmd_free(hHwQueue);
+    return STATUS_SUCCESS;
+}

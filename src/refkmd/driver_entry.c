@@ -113,6 +113,9 @@ static NTSTATUS enter_virtual(DRIVER_OBJECT *driver, UNICODE_STRING *registry_pa
     table.DxgkDdiBeginExclusiveAccess = RefKmdBeginExclusiveAccess;
     table.DxgkDdiEndExclusiveAccess = RefKmdEndExclusiveAccess;
     table.DxgkDdiUpdateMonitoredValues = RefKmdUpdateMonitoredValues;
+    table.DxgkDdiCreateHwQueue = RefKmdCreateHwQueue;
+    table.DxgkDdiDestroyHwQueue = RefKmdDestroyHwQueue;
+    table.DxgkDdiSubmitCommandToHwQueue = RefKmdSubmitCommandToHwQueue;
     return DxgkInitialize(driver, registry_path, &table);
 }
 

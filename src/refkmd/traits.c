@@ -59,3 +59,13 @@ BOOLEAN refkmd_tables_are_in_system_memory(const struct refkmd_adapter *adapter)
     return (adapter->straps & SGPU_STRAP_TABLES_IN_SYSTEM) != 0 || mode == SGPU_STRAP_UPDATE_CPU ||
            (!adapter->visible_bytes && !adapter->window_pages) || !adapter->has_memory_segments;
 }
+
+BOOLEAN refkmd_may_have_queues(const struct refkmd_adapter *adapter)
+{
+    DXGKARGCB_ISFEATUREENABLED feature = {.DeviceHandle = adapter->dxgkrnl.DeviceHandle,
+                                          .FeatureId = DXGK_FEATURE_HWSCH};
+
+    return adapter->straps & SGPU_STRAP_QUEUES && adapter->model == REFKMD_GPU_MMU &&
+           refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM2_6) &&
+           NT_SUCCESS(adapter->dxgkrnl.DxgkCbIsFeatureEnabled(&feature)) && feature.Enabled;
+}

@@ -26,6 +26,12 @@ NTSTATUS refkmd_check_physical_adapter(UINT index);
 /* The board has a unit for native fences, and the kernel knows what they are. */
 BOOLEAN refkmd_has_native_fences(const struct refkmd_adapter *adapter);
 
+/*
+ * The board has hardware queues, and the kernel enables them. It is asked (HWQ-012), when the
+ * device starts.
+ */
+BOOLEAN refkmd_may_have_queues(const struct refkmd_adapter *adapter);
+
 /* The board has a scan-out. */
 BOOLEAN refkmd_has_display(const struct refkmd_adapter *adapter);
 

@@ -82,11 +82,36 @@ static void complete_landing(struct sgpu_node *node)
     complete_submission(node);
 }
 
+/*
+ * The value of a hardware queue goes to memory when its submission has ended; on a node where
+ * nothing flies. False: the node has faulted.
+ */
+static bool write_progress(struct sgpu_node *node)
+{
+    const struct sgpu_submission *submission = running_submission(node);
+    const struct sgpu_space space = {
+        .is_virtual = true, .root_pa = submission->root_pa, .pasid = MACHINE_NO_PASID};
+    struct sgpu_span to;
+
+    if (!(submission->flags & SGPU_SUBMIT_PROGRESS) ||
+        !(node->gpu->config.straps & SGPU_STRAP_QUEUES) || node->index != SGPU_NODE_RENDER)
+        return true;
+    if (!sgpu_translate(node, &space, submission->progress_va, sizeof(uint64_t), SGPU_ACCESS_WRITE,
+                        &to)) {
+        sgpu_raise_fault(node, to.fault, to.fault_address);
+        return false;
+    }
+    sgpu_write_fence(node, &to, submission->progress, false);
+    return true;
+}
+
 /* All of the running submission's packets have started, and those that do not fly have ended. */
 static void end_submission(struct sgpu_node *node)
 {
     struct sgpu_flight *flight;
 
+    if (!write_progress(node))
+        return;
     node->is_running = false;
     if (!node->flight_count) {
         complete_submission(node);
@@ -251,6 +276,8 @@ static void ring_doorbell(struct sgpu_node *node, uint32_t flags)
         .save_area = node->save_area,
         .save_bytes = node->save_bytes,
         .save_runs = node->save_runs_wanted,
+        .progress_va = node->progress_va,
+        .progress = node->progress,
     };
     node->queue_count++;
     node->queued_fence = node->fence;
@@ -413,6 +440,14 @@ static void write_node(struct sgpu_node *node, uint64_t offset, uint32_t value)
     case SGPU_NODE_SAVE_RUNS:
     case SGPU_NODE_SAVE_RUNS + 4:
         set_half(&node->save_runs_wanted, offset, value);
+        break;
+    case SGPU_NODE_PROGRESS_VA:
+    case SGPU_NODE_PROGRESS_VA + 4:
+        set_half(&node->progress_va, offset, value);
+        break;
+    case SGPU_NODE_PROGRESS:
+    case SGPU_NODE_PROGRESS + 4:
+        set_half(&node->progress, offset, value);
         break;
     case SGPU_NODE_SAVE_BYTES:
         node->save_bytes = value;

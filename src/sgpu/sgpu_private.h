@@ -83,6 +83,8 @@ struct sgpu_submission {
     uint32_t save_bytes;
     uint64_t save_area;
     uint64_t save_runs;
+    uint64_t progress_va;
+    uint64_t progress;
 };
 
 /* Memory that something touches (sgpu_flight.c). */
@@ -142,6 +144,7 @@ struct sgpu_node {
     uint32_t fence;
 
     uint64_t save_area, save_runs_wanted;
+    uint64_t progress_va, progress;
     uint32_t save_bytes;
     uint64_t save_runs; /* of the area that is loaded */
 

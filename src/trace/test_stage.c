@@ -270,6 +270,13 @@ static NTSTATUS top_update_context_allocation(struct miniport_host *host,
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS top_is_feature_enabled(struct miniport_host *host,
+                                       DXGKARGCB_ISFEATUREENABLED *feature)
+{
+    feature->Enabled = TRUE;
+    return STATUS_SUCCESS;
+}
+
 static void top_log(struct miniport_host *host, const char *text)
 {
 }

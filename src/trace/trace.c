@@ -93,6 +93,9 @@ static void forget_created(struct trace *trace, enum miniport_ddi ddi, const voi
     case MINIPORT_DDI_CreateContext:
         forget(trace, TRACE_HANDLE_CONTEXT, ((const DXGKARG_CREATECONTEXT *)argument)->hContext);
         break;
+    case MINIPORT_DDI_CreateHwQueue:
+        forget(trace, TRACE_HANDLE_QUEUE, ((const DXGKARG_CREATEHWQUEUE *)argument)->hHwQueue);
+        break;
     case MINIPORT_DDI_CreateAllocation:
         for (UINT i = 0; create->pAllocationInfo && i < create->NumAllocations; i++)
             forget(trace, TRACE_HANDLE_ALLOCATION, create->pAllocationInfo[i].hAllocation);
@@ -123,6 +126,9 @@ static void forget_announced(struct trace *trace, enum miniport_ddi ddi, const v
     case MINIPORT_DDI_CreateContext:
         forget(trace, TRACE_HANDLE_CONTEXT, ((const DXGKARG_CREATECONTEXT *)argument)->hContext);
         break;
+    case MINIPORT_DDI_CreateHwQueue:
+        forget(trace, TRACE_HANDLE_QUEUE, ((const DXGKARG_CREATEHWQUEUE *)argument)->hHwQueue);
+        break;
     default:
         break;
     }
@@ -144,6 +150,9 @@ static void forget_destroyed(struct trace *trace, enum miniport_ddi ddi, HANDLE 
         break;
     case MINIPORT_DDI_DestroyContext:
         forget(trace, TRACE_HANDLE_CONTEXT, object);
+        break;
+    case MINIPORT_DDI_DestroyHwQueue:
+        forget(trace, TRACE_HANDLE_QUEUE, object);
         break;
     case MINIPORT_DDI_DestroyAllocation:
         forget_all(trace, TRACE_HANDLE_ALLOCATION, destroy->pAllocationList,
@@ -591,6 +600,19 @@ static NTSTATUS up_create_context_allocation(struct miniport_host *host,
     status = miniport_host_forward_ops.create_context_allocation(host, allocation);
     if (NT_SUCCESS(status))
         forget(trace, TRACE_HANDLE_ALLOCATION, allocation->hAllocation);
+    end_up(trace, status, 0, &event);
+    return status;
+}
+
+static NTSTATUS up_is_feature_enabled(struct miniport_host *host,
+                                      DXGKARGCB_ISFEATUREENABLED *feature)
+{
+    struct trace *trace = trace_of_host(host);
+    struct trace_event event;
+    NTSTATUS status;
+
+    begin_up(trace, TRACE_CALLBACK_is_feature_enabled, feature, 0, 0, &event);
+    status = miniport_host_forward_ops.is_feature_enabled(host, feature);
     end_up(trace, status, 0, &event);
     return status;
 }

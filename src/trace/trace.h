@@ -46,7 +46,8 @@
     X(update_context_allocation, "DxgkCbUpdateContextAllocation")                                  \
     X(memory, "memory") /* of a request: trace_event_name() */                                     \
     X(log, "DxgkCbLogEtwEvent")                                                                    \
-    X(unsupported, "unsupported")
+    X(unsupported, "unsupported")                                                                  \
+    X(is_feature_enabled, "DxgkCbIsFeatureEnabled")
 
 enum trace_callback {
 #define X(function, name) TRACE_CALLBACK_##function,

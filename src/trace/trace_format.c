@@ -149,6 +149,43 @@ static void put_submit_command_virtual(struct trace_line *line,
     trace_put_number(line, "NodeOrdinal", arg->NodeOrdinal);
 }
 
+static void put_submit_to_queue(struct trace_line *line, const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
+{
+    trace_put_handle(line, "hHwQueue", TRACE_HANDLE_QUEUE, arg->hHwQueue);
+    trace_put_number(line, "HwQueueProgressFenceId", arg->HwQueueProgressFenceId);
+    trace_put_hex(line, "DmaBufferVirtualAddress", arg->DmaBufferVirtualAddress);
+    trace_put_number(line, "DmaBufferSize", arg->DmaBufferSize);
+    trace_put_number(line, "DmaBufferPrivateDataSize", arg->DmaBufferPrivateDataSize);
+    trace_put_hex(line, "Flags", arg->Flags.Value);
+    trace_put_hex(line, "HwQueueProgressFenceGpuVa", arg->HwQueueProgressFenceGpuVa);
+}
+
+static void put_create_queue(struct trace_line *line, const struct trace_event *event)
+{
+    const DXGKARG_CREATEHWQUEUE *arg = event->argument;
+
+    trace_put_handle(line, "hHwQueue", TRACE_HANDLE_QUEUE, arg->hHwQueue);
+    if (event->phase == TRACE_AFTER)
+        return;
+    trace_put_hex(line, "Flags", arg->Flags.Value);
+    trace_put_number(line, "PrivateDriverDataSize", arg->PrivateDriverDataSize);
+    trace_put_hex(line, "hHwQueueProgressFence", arg->hHwQueueProgressFence);
+    trace_put_hex(line, "HwQueueProgressFenceGPUVirtualAddress",
+                  arg->HwQueueProgressFenceGPUVirtualAddress);
+}
+
+static void put_node_metadata(struct trace_line *line, const struct trace_event *event)
+{
+    const struct miniport_node *arg = event->argument;
+
+    if (event->phase == TRACE_BEFORE) {
+        trace_put_hex(line, "NodeOrdinalAndAdapterIndex", arg->NodeOrdinalAndAdapterIndex);
+        return;
+    }
+    trace_put_number(line, "EngineType", (uint64_t)arg->metadata.EngineType);
+    trace_put_hex(line, "Flags", arg->metadata.Flags.Value);
+}
+
 static void put_render(struct trace_line *line, const struct trace_event *event)
 {
     const DXGKARG_RENDER *arg = event->argument;
@@ -640,6 +677,16 @@ static void put_ddi(struct trace_line *line, const struct trace_event *event)
         if (is_before)
             put_submit_command_virtual(line, argument);
         break;
+    case MINIPORT_DDI_SubmitCommandToHwQueue:
+        if (is_before)
+            put_submit_to_queue(line, argument);
+        break;
+    case MINIPORT_DDI_CreateHwQueue:
+        put_create_queue(line, event);
+        break;
+    case MINIPORT_DDI_GetNodeMetadata:
+        put_node_metadata(line, event);
+        break;
     case MINIPORT_DDI_CreateAllocation:
         put_create_allocation(line, event);
         break;
@@ -864,6 +911,13 @@ static void put_callback(struct trace_line *line, const struct trace_event *even
         if (is_before)
             put_update_context_allocation(line, event->argument);
         break;
+    case TRACE_CALLBACK_is_feature_enabled: {
+        const DXGKARGCB_ISFEATUREENABLED *arg = event->argument;
+
+        trace_put_number(line, is_before ? "FeatureId" : "Enabled",
+                         is_before ? (uint64_t)arg->FeatureId : arg->Enabled);
+        break;
+    }
     case TRACE_CALLBACK_memory:
         trace_put_memory(line, event);
         break;
@@ -888,7 +942,10 @@ static enum trace_handle_kind object_kind(enum miniport_ddi ddi)
     case MINIPORT_DDI_RenderKm:
     case MINIPORT_DDI_RenderGdi:
     case MINIPORT_DDI_Present:
+    case MINIPORT_DDI_CreateHwQueue:
         return TRACE_HANDLE_CONTEXT;
+    case MINIPORT_DDI_DestroyHwQueue:
+        return TRACE_HANDLE_QUEUE;
     case MINIPORT_DDI_DestroyProcess:
         return TRACE_HANDLE_PROCESS;
     default:

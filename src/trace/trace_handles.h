@@ -26,7 +26,8 @@ enum trace_handle_kind {
     TRACE_HANDLE_PROCESS = 'p',
     TRACE_HANDLE_OS_PROCESS = 'q', /* the system's handle of a process */
     TRACE_HANDLE_RESOURCE = 'r',
-    TRACE_HANDLE_FENCE = 'f'
+    TRACE_HANDLE_FENCE = 'f',
+    TRACE_HANDLE_QUEUE = 'h' /* of hardware */
 };
 
 struct trace_handle_slot {

@@ -50,6 +50,7 @@ struct vidmm {
 
     struct segment system;
     struct segment *segments;  /* [i] has id i + 1 */
+    uint64_t queue_nodes;      /* whose contexts have hardware queues */
     unsigned held_for_updates; /* processes, by idle_updates.c */
     struct swizzling_range swizzling_ranges[VIDMM_MAX_SWIZZLING_RANGES];
     struct segment *agp;     /* NULL: none */

@@ -96,7 +96,8 @@ bool vidsch_preempt(struct vidsch *vidsch, unsigned node_index)
 
     ASSERT(node_index < vidsch->config.node_count);
     ASSERT(!vidsch->is_submitting);
-    if (node->is_preempting || !miniport_has(vidsch->miniport, MINIPORT_DDI_PreemptCommand))
+    if (node->is_preempting || node->queue_count ||
+        !miniport_has(vidsch->miniport, MINIPORT_DDI_PreemptCommand))
         return false;
     node->is_preempting = true;
     args.PreemptionFenceId = ++node->preemption_id;
@@ -124,6 +125,12 @@ static bool query_finds_progress(struct vidsch *vidsch, unsigned node_index)
     bool was_answered = node->is_answered;
     char text[128];
 
+    if (node->queue_count) {
+        if (!vidsch_look_at_queues(vidsch, node_index))
+            return false;
+        vidsch_run(vidsch);
+        return true;
+    }
     if (!miniport_has(vidsch->miniport, MINIPORT_DDI_QueryCurrentFence))
         return false;
     args.NodeOrdinal = node_index;
@@ -208,6 +215,14 @@ static const char *explain_node(const struct node *node, unsigned node_index, ch
     list_for_each (packet, &node->submitted, struct vidsch_packet, node) {
         if (packet->has_failed)
             continue;
+        if (packet->progress_id) {
+            snprintf(text, size,
+                     "progress fence id 0x%" PRIx64
+                     " was submitted to a hardware queue of node %u, "
+                     "whose fence has 0x%" PRIx64,
+                     packet->progress_id, node_index, *packet->context->progress);
+            return "HWQ-006";
+        }
         snprintf(text, size,
                  "fence 0x%" PRIx32 " of node %u, a %s, was submitted, and not reported complete",
                  packet->fence_id, node_index,
@@ -284,7 +299,7 @@ NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node_index, NTSTATU
     NTSTATUS reset;
 
     *out_hit_paging = false;
-    if (!miniport_has(vidsch->miniport, MINIPORT_DDI_ResetEngine))
+    if (node->queue_count || !miniport_has(vidsch->miniport, MINIPORT_DDI_ResetEngine))
         return STATUS_NOT_SUPPORTED;
     args.NodeOrdinal = node_index;
     reset = miniport_reset_engine(vidsch->miniport, NULL, &args);

@@ -75,6 +75,8 @@ NTSTATUS vidsch_create(const struct base_services *services, struct miniport *mi
         node->reported_id = first_id - 1;
         node->completed_id = first_id - 1;
         node->heard_id = first_id - 1;
+        node->progress = first_id - 1;
+        node->most_in_flight = config->hardware_queue_depth;
         node->faults.data = vidsch->faults + (size_t)i * config->hardware_queue_depth;
     }
     *out_vidsch = vidsch;
@@ -130,8 +132,24 @@ void vidsch_context_destroy(struct vidsch_context *context)
 {
     ASSERT(vidsch_context_is_idle(context));
     ASSERT(!list_is_linked(&context->ready));
+    if (context->progress)
+        context->vidsch->nodes[context->node].queue_count--;
     list_remove(&context->link);
     base_free(context->vidsch->services, context, sizeof *context);
+}
+
+void vidsch_context_set_queue(struct vidsch_context *context, const volatile uint64_t *progress)
+{
+    ASSERT(!context->progress && !context->submitted_sequence);
+    context->progress = progress;
+    context->reached = *progress;
+    context->vidsch->nodes[context->node].queue_count++;
+}
+
+void vidsch_limit_node(struct vidsch *vidsch, unsigned node, unsigned most_in_flight)
+{
+    if (most_in_flight && most_in_flight < vidsch->nodes[node].most_in_flight)
+        vidsch->nodes[node].most_in_flight = most_in_flight;
 }
 
 bool vidsch_context_is_idle(const struct vidsch_context *context)
@@ -203,6 +221,7 @@ void vidsch_submit(struct vidsch_context *context, struct vidsch_packet *packet)
 
     packet->context = context;
     packet->fence_id = 0;
+    packet->progress_id = 0;
     packet->sequence = ++vidsch->last_sequence;
     packet->is_resubmission = false;
     packet->is_cancelled = false;
@@ -277,7 +296,8 @@ static void submit_packet(struct vidsch *vidsch, unsigned node_index, struct vid
         if (is_after(packet->fence_id, node->submitted_id))
             node->submitted_id = packet->fence_id;
         status = packet->ops->submit(packet, vidsch->miniport);
-        is_lawful = packet->is_virtual && !packet->is_paging && status == STATUS_INVALID_PARAMETER;
+        is_lawful = packet->progress_id || (packet->is_virtual && !packet->is_paging &&
+                                            status == STATUS_INVALID_PARAMETER);
     }
     vidsch->is_submitting = false;
     if (NT_SUCCESS(status))
@@ -327,6 +347,10 @@ static void submit_one(struct vidsch *vidsch, unsigned node_index, struct list *
     list_move_back(&node->submitted, &packet->node);
     vidsch_place_context(context);
     packet->fence_id = node->next_id++;
+    if (context->progress) {
+        node->progress += (uint32_t)(packet->fence_id - (uint32_t)node->progress);
+        packet->progress_id = node->progress;
+    }
     if (packet->is_cancelled)
         packet->has_failed = true; /* it retires in its turn */
     else
@@ -350,7 +374,7 @@ static bool submit_ready(struct vidsch *vidsch, unsigned node_index)
     struct node *node = &vidsch->nodes[node_index];
     bool has_submitted = false;
 
-    while (node->in_flight < vidsch->config.hardware_queue_depth && !node->is_preempting &&
+    while (node->in_flight < node->most_in_flight && !node->is_preempting &&
            vidsch->gate != VIDSCH_CLOSED) {
         if (!list_is_empty(&node->resubmit))
             resubmit_one(vidsch, node_index);
@@ -381,23 +405,58 @@ void vidsch_retire(struct vidsch *vidsch, struct vidsch_packet *packet, NTSTATUS
 }
 
 /*
- * Retires, in order, what is complete up to completed_id, and what failed and has nothing before
- * it.
+ * The first packet that is complete; of those that go by fence ids only the first one of the node
+ * can be, and one that failed only in its turn.
  */
+static struct vidsch_packet *first_ended(const struct node *node)
+{
+    bool is_first = true;
+    bool is_first_by_fence = true;
+    struct vidsch_packet *packet;
+
+    list_for_each (packet, &node->submitted, struct vidsch_packet, node) {
+        bool is_by_fence = !packet->progress_id;
+        bool is_complete = is_by_fence ? !is_after(packet->fence_id, node->completed_id)
+                                       : packet->progress_id <= packet->context->reached;
+
+        if (packet->has_failed ? is_first : is_complete && (!is_by_fence || is_first_by_fence))
+            return packet;
+        if (!node->queue_count)
+            break;
+        is_first = false;
+        is_first_by_fence = is_first_by_fence && !is_by_fence;
+    }
+    return NULL;
+}
+
 void vidsch_retire_completed(struct vidsch *vidsch, struct node *node)
 {
     struct vidsch_packet *packet;
 
-    while ((packet = first_packet(&node->submitted)) != NULL) {
-        if (packet->has_failed) {
-            vidsch_retire(vidsch, packet, packet->failure);
-        } else if (!is_after(packet->fence_id, node->completed_id)) {
+    while ((packet = first_ended(node)) != NULL) {
+        if (!packet->has_failed)
             node->in_flight--;
-            vidsch_retire(vidsch, packet, STATUS_SUCCESS);
-        } else {
-            break;
-        }
+        vidsch_retire(vidsch, packet, packet->has_failed ? packet->failure : STATUS_SUCCESS);
     }
+}
+
+bool vidsch_look_at_queues(struct vidsch *vidsch, unsigned node)
+{
+    struct vidsch_context *context;
+    bool has_risen = false;
+
+    if (!vidsch->nodes[node].queue_count)
+        return false;
+    list_for_each (context, &vidsch->contexts, struct vidsch_context, link) {
+        uint64_t value;
+
+        if (context->node != node || !context->progress)
+            continue;
+        value = *context->progress;
+        has_risen = has_risen || value > context->reached;
+        context->reached = max_u64(context->reached, value);
+    }
+    return has_risen;
 }
 
 static void record_error(struct vidsch *vidsch, enum error_kind kind, unsigned node_index,
@@ -455,6 +514,39 @@ static void record_fault(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT
     node->faults.data[slot] = *data;
 }
 
+/*
+ * A fault in a packet of a hardware queue, in the words of one in any other packet: the low half of
+ * its id is the node's. Other queues may have got less far than it has.
+ */
+static void record_queue_fault(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA fault = {.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED};
+    unsigned node_index = data->HwQueuePageFaulted.NodeOrdinal;
+    struct node *node;
+
+    fault.DmaPageFaulted.FaultedFenceId = (UINT)data->HwQueuePageFaulted.FaultedFenceId;
+    fault.DmaPageFaulted.FaultedPipelineStage = data->HwQueuePageFaulted.FaultedPipelineStage;
+    fault.DmaPageFaulted.FaultedBindTableEntry = data->HwQueuePageFaulted.FaultedBindTableEntry;
+    fault.DmaPageFaulted.PageFaultFlags = data->HwQueuePageFaulted.PageFaultFlags;
+    fault.DmaPageFaulted.FaultedVirtualAddress = data->HwQueuePageFaulted.FaultedVirtualAddress;
+    fault.DmaPageFaulted.NodeOrdinal = node_index;
+    fault.DmaPageFaulted.EngineOrdinal = data->HwQueuePageFaulted.EngineOrdinal;
+    fault.DmaPageFaulted.PageTableLevel = data->HwQueuePageFaulted.PageTableLevel;
+    fault.DmaPageFaulted.FaultErrorCode = data->HwQueuePageFaulted.FaultErrorCode;
+    if (node_index >= vidsch->config.node_count) {
+        record_error(vidsch, ERROR_NODE, node_index, fault.DmaPageFaulted.FaultedFenceId);
+        return;
+    }
+    node = &vidsch->nodes[node_index];
+    if (node->faults.count == vidsch->config.hardware_queue_depth) {
+        record_error(vidsch, ERROR_FAULT_RING, node_index, fault.DmaPageFaulted.FaultedFenceId);
+        return;
+    }
+    node->faults
+        .data[(node->faults.first + node->faults.count++) % vidsch->config.hardware_queue_depth] =
+        fault;
+}
+
 static void note_preemption(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
     unsigned node_index = data->DmaPreempted.NodeOrdinal;
@@ -501,6 +593,9 @@ void vidsch_notify_interrupt(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTER
     case DXGK_INTERRUPT_DMA_PAGE_FAULTED:
         record_fault(vidsch, data);
         break;
+    case DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED:
+        record_queue_fault(vidsch, data);
+        break;
     case DXGK_INTERRUPT_DMA_PREEMPTED:
         note_preemption(vidsch, data);
         break;
@@ -519,6 +614,7 @@ void vidsch_notify_dpc(struct vidsch *vidsch)
     for (unsigned i = 0; i < vidsch->config.node_count; i++) {
         vidsch->nodes[i].completed_id = vidsch->nodes[i].reported_id;
         vidsch->nodes[i].is_preempted = vidsch->nodes[i].is_answered;
+        vidsch_look_at_queues(vidsch, i);
     }
     vidsch->is_dpc_pending = true;
     vidsch_run(vidsch);
@@ -767,8 +863,8 @@ static uint64_t check_node(const struct vidsch *vidsch, unsigned node_index)
     }
 
     /* Nothing that could go is left behind, except while the loop is on its way to it. */
-    ASSERT(vidsch->is_running || in_flight == vidsch->config.hardware_queue_depth ||
-           node->is_preempting || vidsch->gate != VIDSCH_OPEN ||
+    ASSERT(vidsch->is_running || in_flight == node->most_in_flight || node->is_preempting ||
+           vidsch->gate != VIDSCH_OPEN ||
            (list_is_empty(&node->ready[0]) && list_is_empty(&node->ready[1])));
     list_for_each (packet, &node->resubmit, struct vidsch_packet, node) {
         ASSERT(packet->is_paging && packet->context->node == node_index);

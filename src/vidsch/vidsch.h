@@ -10,6 +10,11 @@
  *            to the driver. Contexts of a node take turns; paging contexts go first.
  *            The driver reports fence ids from its interrupt routine (notify_interrupt) and the
  *            packets retire when its DPC calls notify_dpc: in order, each exactly once.
+ * Queues     A context may have a hardware queue (vidsch_context_set_queue()): its packets go to
+ * that, up to the node's limit, and each is complete when the queue's progress fence, a value in
+ * memory, has the packet's id. They complete in their order within the queue, and in any order
+ * beside those of other queues. Ids of all queues of a node are different; the low half of one is
+ * the node's fence id. A node with queues is not preempted, and its engine is not reset alone.
  * Preemption A node can be told to let go of unfinished packets (vidsch_preempt()). Packets that
  *            have not run come back: paging packets with the fence ids they had, in order and
  *            before anything else, others to the head of their context, with new ids.
@@ -72,6 +77,7 @@ struct vidsch_packet {
     struct list node;     /* in the context's queue, then in the node's submitted list */
     struct list waiter;   /* in wait_fence->waiters */
     uint32_t fence_id;    /* SubmissionFenceId, from submission on */
+    uint64_t progress_id; /* HwQueueProgressFenceId; 0: it goes to no hardware queue */
     uint64_t sequence;    /* order of vidsch_submit() over the whole adapter, from 1 */
     uint64_t serial;      /* order of submission to the driver; changes when it comes back */
     bool is_resubmission; /* on its way again after a preemption (SUB-008) */
@@ -151,6 +157,16 @@ void vidsch_context_destroy(struct vidsch_context *context);
 bool vidsch_context_is_idle(const struct vidsch_context *context);
 
 /*
+ * From now on the packets of the context, which has none yet, go to its hardware queue, and the
+ * value at progress, which only rises, tells how far that is. It is looked at in each DPC of the
+ * driver and by the watchdog, until the context is destroyed.
+ */
+void vidsch_context_set_queue(struct vidsch_context *context, const volatile uint64_t *progress);
+/* At most so many packets are with the driver at once; more than hardware_queue_depth change
+ * nothing. */
+void vidsch_limit_node(struct vidsch *vidsch, unsigned node, unsigned most_in_flight);
+
+/*
  * A held context gives nothing more to the driver; holds are counted. It is quiet once all that the
  * driver had of it has retired.
  */
@@ -227,7 +243,7 @@ void vidsch_watch(struct vidsch *vidsch, uint64_t now_ns);
  * Resets one engine. What ran on it retires with status, what stood behind comes back as after a
  * preemption. *out_hit_paging: a paging packet was among what ran, so that an adapter-wide reset
  * must follow (TDR-009); until then nothing is submitted. A failure, or an id that cannot be
- * (TDR-007), leaves all as it was.
+ * (TDR-007), leaves all as it was: STATUS_NOT_SUPPORTED of an engine with hardware queues.
  */
 NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node, NTSTATUS status,
                              bool *out_hit_paging);

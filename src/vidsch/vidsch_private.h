@@ -44,6 +44,9 @@ struct node {
     struct list resubmit;  /* preempted paging packets, which go before anything else */
     struct list ready[2];  /* contexts that can submit: [0] paging, [1] the others */
     unsigned in_flight;    /* packets in submitted that the driver accepted */
+    unsigned most_in_flight;
+    unsigned queue_count;  /* contexts with a hardware queue */
+    uint64_t progress;     /* the last id of a queue's packet, or what stands for it at first */
     uint32_t next_id;      /* of the next packet */
     bool has_wrapped;      /* or will soon: ids leap no further */
     uint32_t submitted_id; /* last one that went to SubmitCommand */
@@ -104,7 +107,9 @@ struct vidsch_context {
     uint64_t submitted_sequence;
     uint64_t retired_sequence;
     uint64_t outstanding;
-    unsigned holds; /* see vidsch_context_hold() */
+    unsigned holds;                    /* see vidsch_context_hold() */
+    const volatile uint64_t *progress; /* of its hardware queue; NULL: it has none */
+    uint64_t reached;                  /* ... as it was looked at last */
 };
 
 /* True when id a comes after id b, across the wrap. */
@@ -151,7 +156,10 @@ void vidsch_take_queue(struct vidsch_context *context, struct list *taken);
 /* The packet leaves; neither it nor its context is touched after its function was called. */
 void vidsch_retire(struct vidsch *vidsch, struct vidsch_packet *packet, NTSTATUS status);
 
-/* Retires the packets up to the node's completed_id. */
+/* How far the hardware queues of the node are now. True: further than when it was asked last. */
+bool vidsch_look_at_queues(struct vidsch *vidsch, unsigned node);
+
+/* Retires the packets up to the node's completed_id, and those that its queues have ended. */
 void vidsch_retire_completed(struct vidsch *vidsch, struct node *node);
 
 /* ---- recovery.c ---- */

@@ -788,9 +788,155 @@ static void every_nth_allocation_failure_leaves_it_whole(void **state)
     assert_int_equal(failure_count, 4);
 }
 
+/* ---- Hardware queues ---- */
+
+/* Each queue is as far as its own fence says, in a DPC; the nodes' fence ids say nothing of it. */
+static void packets_of_queues_end_by_the_fences_of_their_queues(void **state)
+{
+    volatile uint64_t values[2] = {0, 0};
+    struct bench bench;
+    struct vidsch_context *contexts[2];
+    struct test_packet packets[3];
+
+    bench_init(&bench, 1, 4, 0);
+    packets_init(&bench, packets, 3);
+    for (unsigned i = 0; i < 2; i++) {
+        contexts[i] = new_context(&bench, 0, false);
+        vidsch_context_set_queue(contexts[i], &values[i]);
+    }
+    vidsch_submit(contexts[0], &packets[0].base);
+    vidsch_submit(contexts[1], &packets[1].base);
+    vidsch_submit(contexts[0], &packets[2].base);
+    assert_int_equal(packets[0].base.progress_id, 1);
+    assert_int_equal(packets[1].base.progress_id, 2);
+    assert_int_equal(packets[2].base.progress_id, 3);
+    vidsch_notify_dpc(bench.vidsch);
+    assert_string_equal(bench.log, "sA sB sC");
+    values[1] = 2;
+    vidsch_check(bench.vidsch);
+    assert_string_equal(bench.log, "sA sB sC");
+    vidsch_notify_dpc(bench.vidsch);
+    assert_string_equal(bench.log, "sA sB sC rB");
+    values[0] = 3;
+    vidsch_notify_dpc(bench.vidsch);
+    assert_string_equal(bench.log, "sA sB sC rB rA rC");
+    assert_int_equal(bench.error_count, 0);
+    vidsch_context_destroy(contexts[0]);
+    vidsch_context_destroy(contexts[1]);
+    bench_fini(&bench);
+}
+
+static void a_queue_is_limited_and_its_ids_go_on_behind_the_wrap(void **state)
+{
+    volatile uint64_t value = 0;
+    struct bench bench;
+    struct vidsch_context *context;
+    struct test_packet packets[3];
+
+    bench_init(&bench, 1, 4, 0xffffffff);
+    vidsch_limit_node(bench.vidsch, 0, 0); /* there is none */
+    vidsch_limit_node(bench.vidsch, 0, 2);
+    context = new_context(&bench, 0, false);
+    vidsch_context_set_queue(context, &value);
+    packets_init(&bench, packets, 3);
+    for (unsigned i = 0; i < 3; i++)
+        vidsch_submit(context, &packets[i].base);
+    assert_string_equal(bench.log, "sA sB");
+    assert_int_equal(packets[0].base.progress_id, UINT64_C(0xffffffff));
+    assert_int_equal(packets[1].base.progress_id, UINT64_C(0x100000000));
+    value = UINT64_C(0xffffffff);
+    vidsch_notify_dpc(bench.vidsch);
+    assert_string_equal(bench.log, "sA sB rA sC");
+    value = UINT64_C(0x100000001);
+    vidsch_notify_dpc(bench.vidsch);
+    assert_string_equal(bench.log, "sA sB rA sC rB rC");
+    vidsch_context_destroy(context);
+    bench_fini(&bench);
+}
+
+/* An interrupt had got lost: the watchdog looks at the fence. Nobody preempts or resets alone. */
+static void the_watchdog_looks_at_the_fence_of_a_queue(void **state)
+{
+    volatile uint64_t value = 0;
+    struct bench bench;
+    struct vidsch_context *context;
+    struct test_packet packet;
+    bool hit_paging;
+    char text[160];
+
+    bench_init(&bench, 1, 4, 0);
+    context = new_context(&bench, 0, false);
+    vidsch_context_set_queue(context, &value);
+    packets_init(&bench, &packet, 1);
+    vidsch_submit(context, &packet.base);
+    assert_false(vidsch_preempt(bench.vidsch, 0));
+    assert_int_equal(vidsch_reset_engine(bench.vidsch, 0, STATUS_UNSUCCESSFUL, &hit_paging),
+                     STATUS_NOT_SUPPORTED);
+    assert_string_equal(vidsch_explain_wait(bench.vidsch, text, sizeof text), "HWQ-006");
+    vidsch_watch(bench.vidsch, 0);
+    value = 1;
+    vidsch_watch(bench.vidsch, VIDSCH_DEFAULT_TIMEOUT_NS);
+    assert_string_equal(bench.log, "sA rA");
+    vidsch_context_destroy(context);
+    bench_fini(&bench);
+}
+
+static void a_queue_that_the_driver_refuses_fails_in_its_turn(void **state)
+{
+    volatile uint64_t value = 0;
+    struct bench bench;
+    struct vidsch_context *context;
+    struct test_packet packets[2];
+
+    bench_init(&bench, 1, 4, 0);
+    context = new_context(&bench, 0, false);
+    vidsch_context_set_queue(context, &value);
+    packets_init(&bench, packets, 2);
+    packets[1].submit_result = STATUS_NO_MEMORY;
+    vidsch_submit(context, &packets[0].base);
+    vidsch_submit(context, &packets[1].base);
+    assert_string_equal(bench.log, "sA sB");
+    value = 1;
+    vidsch_notify_dpc(bench.vidsch);
+    assert_string_equal(bench.log, "sA sB rA fB");
+    assert_int_equal(bench.last_status, STATUS_NO_MEMORY);
+    assert_int_equal(bench.error_count, 0);
+    vidsch_context_destroy(context);
+    bench_fini(&bench);
+}
+
+static void a_fault_in_a_queue_is_told_like_any_other(void **state)
+{
+    volatile uint64_t value = 0;
+    struct bench bench;
+    struct vidsch_context *context;
+    struct test_packet packet;
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED};
+
+    bench_init(&bench, 1, 4, 0);
+    bench.aborts_on_fault = true;
+    context = new_context(&bench, 0, false);
+    vidsch_context_set_queue(context, &value);
+    packets_init(&bench, &packet, 1);
+    vidsch_submit(context, &packet.base);
+    data.HwQueuePageFaulted.FaultedFenceId = packet.base.progress_id;
+    vidsch_notify_interrupt(bench.vidsch, &data);
+    vidsch_notify_dpc(bench.vidsch);
+    assert_int_equal(bench.fault_count, 1);
+    assert_int_equal(bench.last_fault_id, 1);
+    assert_string_equal(bench.log, "sA fA");
+    vidsch_context_destroy(context);
+    bench_fini(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packets_of_queues_end_by_the_fences_of_their_queues),
+        cmocka_unit_test(a_queue_is_limited_and_its_ids_go_on_behind_the_wrap),
+        cmocka_unit_test(the_watchdog_looks_at_the_fence_of_a_queue),
+        cmocka_unit_test(a_queue_that_the_driver_refuses_fails_in_its_turn),
+        cmocka_unit_test(a_fault_in_a_queue_is_told_like_any_other),
         cmocka_unit_test(a_packet_goes_at_once_and_retires_at_the_dpc),
         cmocka_unit_test(one_id_retires_all_before_it_in_order),
         cmocka_unit_test(contexts_take_turns_and_paging_goes_first),

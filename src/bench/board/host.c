@@ -403,6 +403,15 @@ static void note_unsupported(struct miniport_host *base, const char *callback)
         host->lacks(host->lacks_context, callback);
 }
 
+static NTSTATUS is_feature_enabled(struct miniport_host *base, DXGKARGCB_ISFEATUREENABLED *feature)
+{
+    const struct bench_host *host = host_from(base);
+
+    feature->Enabled = (unsigned)feature->FeatureId < DXGK_FEATURE_MAX &&
+                       (host->features >> feature->FeatureId & 1);
+    return STATUS_SUCCESS;
+}
+
 static NTSTATUS reserve_range(struct miniport_host *base, HANDLE process,
                               DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
 {
@@ -527,6 +536,7 @@ static const struct miniport_host_ops host_ops = {
     .destroy_context_allocation = destroy_context_allocation,
     .map_context_allocation = map_context_allocation,
     .update_context_allocation = update_context_allocation,
+    .is_feature_enabled = is_feature_enabled,
     .memory = give_memory,
     .log = write_log,
     .unsupported = note_unsupported,

@@ -46,6 +46,7 @@ struct bench_host {
     CM_RESOURCE_LIST *resources;
     size_t resource_bytes;
     uint64_t dpc_count;
+    uint64_t features; /* that are enabled: a bit for each DXGK_FEATURE_ID */
     /* Called once for each callback that the host does not have, when the driver calls it. */
     void (*lacks)(void *context, const char *callback);
     void *lacks_context;

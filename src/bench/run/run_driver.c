@@ -81,6 +81,8 @@ static bool raise_kernel(struct run_assembly *run)
     run->has_host = true;
     run->host.lacks = run_note_lacking;
     run->host.lacks_context = run;
+    if (run->config->hardware_queues)
+        run->host.features |= UINT64_C(1) << DXGK_FEATURE_HWSCH;
     if (!place_surroundings(run))
         return run_refuse(run, "no memory for the driver's surroundings");
     if (run->plugin)

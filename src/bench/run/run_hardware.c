@@ -36,6 +36,7 @@ static uint32_t straps_of(const struct run_config *config)
            (config->tells_tables_in_transfer ? SGPU_STRAP_TABLES_IN_COPY : 0) |
            (config->has_coherent_aperture ? SGPU_STRAP_COHERENT_APERTURE : 0) |
            (config->native_fences ? SGPU_STRAP_FENCE_UNIT : 0) |
+           (config->hardware_queues && config->model == RUN_GPUMMU ? SGPU_STRAP_QUEUES : 0) |
            (config->has_display ? SGPU_STRAP_DISPLAY : 0) |
            (config->pages_through_aperture ? SGPU_STRAP_PAGING_APERTURE : 0) |
            (config->has_half_aperture ? SGPU_STRAP_HALF_APERTURE : 0) |

@@ -193,6 +193,7 @@ static struct vidmm_config manager_config(struct run_assembly *run)
         .auxiliary_mmus = config->auxiliary_mmus,
         .native_fences = config->native_fences,
         .native_fence_memory = config->native_fence_memory,
+        .hardware_queues = config->hardware_queues,
         .early = run->early,
         .resets_whole_adapter = config->resets_whole_adapter,
     };

@@ -36,6 +36,11 @@ struct check_context *check_find_context(const struct check_ledger *ledger, cons
     return (struct check_context *)check_find(ledger, CHECK_CONTEXT, handle);
 }
 
+struct check_queue *check_find_queue(const struct check_ledger *ledger, const void *handle)
+{
+    return (struct check_queue *)check_find(ledger, CHECK_QUEUE, handle);
+}
+
 struct check_process *check_find_process(const struct check_ledger *ledger, const void *handle)
 {
     return (struct check_process *)check_find(ledger, CHECK_PROCESS, handle);
@@ -74,6 +79,7 @@ const char *check_object_name(const struct check_object *object, char *out, size
         [CHECK_CONTEXT] = "context c",
         [CHECK_ALLOCATION] = "allocation a",
         [CHECK_OPEN_ALLOCATION] = "open allocation o",
+        [CHECK_QUEUE] = "hardware queue h",
     };
 
     if (object)

@@ -37,6 +37,7 @@ static size_t size_of_kind(enum check_kind kind)
         [CHECK_PROCESS] = sizeof(struct check_process),
         [CHECK_DEVICE] = sizeof(struct check_device),
         [CHECK_CONTEXT] = sizeof(struct check_context),
+        [CHECK_QUEUE] = sizeof(struct check_queue),
         [CHECK_ALLOCATION] = sizeof(struct check_allocation),
         [CHECK_OPEN_ALLOCATION] = sizeof(struct check_open_allocation),
     };
@@ -437,6 +438,21 @@ static void enter_context(struct check_ledger *ledger, const struct check_call *
         context->device->context_count++;
 }
 
+static void enter_queue(struct check_ledger *ledger, const struct check_call *call)
+{
+    const DXGKARG_CREATEHWQUEUE *arg = call->arg.create_hw_queue;
+    const struct check_context *context = check_find_context(ledger, call->object);
+    struct check_queue *queue = enter(ledger, CHECK_QUEUE, arg->hHwQueue, call->event);
+
+    if (!queue)
+        return;
+    queue->kernel = call->before.create_hw_queue->hHwQueue;
+    queue->context = call->object;
+    queue->node = context ? context->node : 0;
+    queue->progress = arg->HwQueueProgressFenceCPUVirtualAddress;
+    queue->progress_va = arg->HwQueueProgressFenceGPUVirtualAddress;
+}
+
 /* In the place of contexts. Which of them is the system's nobody says. */
 static void enter_device_as_context(struct check_ledger *ledger, struct check_device *device,
                                     const struct check_call *call)
@@ -554,6 +570,9 @@ bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *ca
     case MINIPORT_DDI_CreateContext:
         enter_context(ledger, call);
         break;
+    case MINIPORT_DDI_CreateHwQueue:
+        enter_queue(ledger, call);
+        break;
     case MINIPORT_DDI_CreateAllocation:
         enter_allocations(ledger, call);
         break;
@@ -593,6 +612,9 @@ void check_ledger_leave(struct check_ledger *ledger, const struct check_call *ca
         leave(ledger, CHECK_DEVICE, call->object);
         if (!check_has_contexts(ledger))
             leave(ledger, CHECK_CONTEXT, call->object);
+        break;
+    case MINIPORT_DDI_DestroyHwQueue:
+        leave(ledger, CHECK_QUEUE, call->object);
         break;
     case MINIPORT_DDI_DestroyContext: {
         struct check_context *context = check_find_context(ledger, call->object);

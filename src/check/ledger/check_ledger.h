@@ -46,6 +46,7 @@ enum check_kind {
     CHECK_CONTEXT,
     CHECK_ALLOCATION,
     CHECK_OPEN_ALLOCATION,
+    CHECK_QUEUE, /* of hardware */
     CHECK_KIND_COUNT
 };
 
@@ -99,6 +100,16 @@ struct check_context {
     unsigned preempted_switches; /* of those that switch contexts: these and others may overtake
                                     each other */
     DXGKARG_SETROOTPAGETABLE root;
+};
+
+struct check_queue {
+    struct check_object object;
+    HANDLE kernel, context; /* the system's handle of it; the driver's of its context */
+    unsigned node;
+    const volatile uint64_t *progress; /* its fence: where the system sees it, */
+    uint64_t progress_va;              /* and the GPU */
+    uint64_t submitted, former;        /* the last id, and the one before */
+    uint64_t seen;                     /* the value at the last report */
 };
 
 /* What paging operations said of an allocation; kept by check_transfer.c and check_virtual.c. */
@@ -216,6 +227,8 @@ struct check_packet {
     unsigned node;
     uint32_t fence;
     HANDLE context;
+    HANDLE queue;      /* of hardware, that it went to; NULL: none */
+    uint64_t progress; /* ... and its id there, whose low half is the fence */
     bool is_paging, is_virtual;
     enum check_packet_state state;
     unsigned submit_count; /* more than 1: it came back after a preemption */
@@ -350,6 +363,7 @@ struct check_allocation *check_find_allocation(const struct check_ledger *ledger
                                                const void *handle);
 /* The driver has contexts; else each device is entered as one, by its own handle, too (CTX-017). */
 bool check_has_contexts(const struct check_ledger *ledger);
+struct check_queue *check_find_queue(const struct check_ledger *ledger, const void *handle);
 struct check_context *check_find_context(const struct check_ledger *ledger, const void *handle);
 struct check_process *check_find_process(const struct check_ledger *ledger, const void *handle);
 struct check_device *check_find_device(const struct check_ledger *ledger, const void *handle);
@@ -472,6 +486,9 @@ void check_ledger_leave(struct check_ledger *ledger, const struct check_call *ca
  */
 /* The driver refused the packet. */
 void check_ledger_refuse(struct check_ledger *ledger, const DXGKARG_SUBMITCOMMANDVIRTUAL *arg);
+/* The same of a hardware queue: it is not under way, and its fence says nothing of it. */
+void check_ledger_refuse_queued(struct check_ledger *ledger,
+                                const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg);
 void check_ledger_interrupt(struct check_ledger *ledger,
                             const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
                             void (*retired)(void *context, const struct check_packet *packet),

@@ -243,37 +243,85 @@ void check_ledger_abort_packets(struct check_ledger *ledger, const DXGKARG_RESET
     }
 }
 
+static void note_queued(const struct check_ledger *ledger, const struct check_packet *packet)
+{
+    struct check_queue *queue = check_find_queue(ledger, packet->queue);
+
+    if (!queue)
+        return;
+    queue->former = queue->submitted;
+    queue->submitted = packet->progress;
+}
+
+static struct check_packet plain_packet(const DXGKARG_SUBMITCOMMAND *arg)
+{
+    return (struct check_packet){
+        .node = arg->NodeOrdinal,
+        .fence = arg->SubmissionFenceId,
+        .context = arg->hContext,
+        .is_paging = arg->Flags.Paging,
+        .bytes = arg->DmaBufferSubmissionEndOffset - arg->DmaBufferSubmissionStartOffset,
+        .segment = arg->DmaBufferSegmentId,
+        .first_byte =
+            (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart + arg->DmaBufferSubmissionStartOffset,
+        .start =
+            (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart + arg->DmaBufferSubmissionStartOffset,
+        .is_null = arg->Flags.NullRendering,
+        .is_switch = arg->Flags.ContextSwitch,
+    };
+}
+
+static struct check_packet packet_by_address(const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    return (struct check_packet){
+        .node = arg->NodeOrdinal,
+        .fence = arg->SubmissionFenceId,
+        .context = arg->hContext,
+        .is_paging = arg->Flags.Paging,
+        .is_virtual = true,
+        .bytes = arg->DmaBufferSize,
+        .start = arg->DmaBufferVirtualAddress,
+        .is_null = arg->Flags.NullRendering,
+        .is_switch = arg->Flags.ContextSwitch,
+    };
+}
+
+/* Its node and its context are the queue's. */
+static struct check_packet packet_of_queue(const struct check_ledger *ledger,
+                                           const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
+{
+    const struct check_queue *queue = check_find_queue(ledger, arg->hHwQueue);
+
+    return (struct check_packet){
+        .node = queue ? queue->node : 0,
+        .fence = (uint32_t)arg->HwQueueProgressFenceId,
+        .context = queue ? queue->context : NULL,
+        .queue = arg->hHwQueue,
+        .progress = arg->HwQueueProgressFenceId,
+        .is_virtual = true,
+        .bytes = arg->DmaBufferSize,
+        .start = arg->DmaBufferVirtualAddress,
+    };
+}
+
 struct check_packet *check_ledger_submit(struct check_ledger *ledger, const struct check_call *call)
 {
-    bool is_virtual = call->ddi == MINIPORT_DDI_SubmitCommandVirtual;
-    const DXGKARG_SUBMITCOMMAND *plain = call->arg.submit_command;
-    const DXGKARG_SUBMITCOMMANDVIRTUAL *by_address = call->arg.submit_command_virtual;
-    struct check_packet seen = {
-        .event = call->event,
-        .node = is_virtual ? by_address->NodeOrdinal : plain->NodeOrdinal,
-        .fence = is_virtual ? by_address->SubmissionFenceId : plain->SubmissionFenceId,
-        .context = is_virtual ? by_address->hContext : plain->hContext,
-        .is_paging = is_virtual ? by_address->Flags.Paging : plain->Flags.Paging,
-        .is_virtual = is_virtual,
-        .submit_count = 1,
-        .bytes = is_virtual
-                     ? by_address->DmaBufferSize
-                     : plain->DmaBufferSubmissionEndOffset - plain->DmaBufferSubmissionStartOffset,
-        .segment = is_virtual ? 0 : plain->DmaBufferSegmentId,
-        .first_byte = is_virtual ? 0
-                                 : (uint64_t)plain->DmaBufferPhysicalAddress.QuadPart +
-                                       plain->DmaBufferSubmissionStartOffset,
-        .start = is_virtual ? by_address->DmaBufferVirtualAddress
-                            : (uint64_t)plain->DmaBufferPhysicalAddress.QuadPart +
-                                  plain->DmaBufferSubmissionStartOffset,
-        .is_null = is_virtual ? by_address->Flags.NullRendering : plain->Flags.NullRendering,
-        .is_switch = is_virtual ? by_address->Flags.ContextSwitch : plain->Flags.ContextSwitch,
-        .is_matched = true,
-    };
-    DXGK_SUBMITCOMMANDFLAGS flags = is_virtual ? by_address->Flags : plain->Flags;
+    DXGK_SUBMITCOMMANDFLAGS flags = call->ddi == MINIPORT_DDI_SubmitCommandToHwQueue
+                                        ? call->arg.submit_command_to_hw_queue->Flags
+                                    : call->ddi == MINIPORT_DDI_SubmitCommandVirtual
+                                        ? call->arg.submit_command_virtual->Flags
+                                        : call->arg.submit_command->Flags;
+    struct check_packet seen = call->ddi == MINIPORT_DDI_SubmitCommandToHwQueue
+                                   ? packet_of_queue(ledger, call->arg.submit_command_to_hw_queue)
+                               : call->ddi == MINIPORT_DDI_SubmitCommandVirtual
+                                   ? packet_by_address(call->arg.submit_command_virtual)
+                                   : plain_packet(call->arg.submit_command);
     struct check_packet *packet = check_find_packet(ledger, seen.node, seen.fence);
     struct check_context *owner;
 
+    seen.event = call->event;
+    seen.submit_count = 1;
+    seen.is_matched = true;
     if (packet && packet->state == CHECK_PREEMPTED) {
         packet->state = CHECK_SUBMITTED;
         packet->event = call->event;
@@ -309,7 +357,20 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
             ledger, stream_of(ledger, check_has_contexts(ledger) ? packet->context : NULL),
             packet->bytes, &packet->built);
     list_push_back(&ledger->packets, &packet->link);
+    if (packet->queue)
+        note_queued(ledger, packet);
     return packet;
+}
+
+void check_ledger_refuse_queued(struct check_ledger *ledger,
+                                const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
+{
+    struct check_packet *packet, *following;
+
+    list_for_each_safe (packet, following, &ledger->packets, struct check_packet, link) {
+        if (packet->queue == arg->hHwQueue && packet->progress == arg->HwQueueProgressFenceId)
+            forget_packet(ledger, packet);
+    }
 }
 
 void check_ledger_refuse(struct check_ledger *ledger, const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
@@ -337,7 +398,8 @@ static void enter_fault(struct check_ledger *ledger, const DXGKARGCB_NOTIFY_INTE
     list_for_each_safe (packet, following, &ledger->packets, struct check_packet, link) {
         bool is_faulted = packet->fence == data->DmaPageFaulted.FaultedFenceId;
 
-        if (packet->node != data->DmaPageFaulted.NodeOrdinal || packet->state != CHECK_SUBMITTED ||
+        if (packet->node != data->DmaPageFaulted.NodeOrdinal || packet->queue ||
+            packet->state != CHECK_SUBMITTED ||
             !check_fence_reached(packet->fence, data->DmaPageFaulted.FaultedFenceId))
             continue;
         if (!is_faulted) {
@@ -348,6 +410,24 @@ static void enter_fault(struct check_ledger *ledger, const DXGKARGCB_NOTIFY_INTE
                               DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED))) {
             forget_packet(ledger, packet);
         }
+    }
+}
+
+/* What the fences of the node's queues say is complete. */
+static void end_queued(struct check_ledger *ledger, unsigned node,
+                       void (*retired)(void *context, const struct check_packet *packet),
+                       void *context)
+{
+    struct check_packet *packet, *following;
+
+    list_for_each_safe (packet, following, &ledger->packets, struct check_packet, link) {
+        const struct check_queue *queue = check_find_queue(ledger, packet->queue);
+
+        if (!queue || packet->node != node || *queue->progress < packet->progress)
+            continue;
+        packet->state = CHECK_COMPLETED;
+        retired(context, packet);
+        forget_packet(ledger, packet);
     }
 }
 
@@ -362,12 +442,14 @@ void check_ledger_interrupt(struct check_ledger *ledger,
                                    : data->DmaCompleted.SubmissionFenceId;
     struct check_packet *packet, *following;
 
+    if (data->InterruptType == DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED)
+        end_queued(ledger, data->MonitoredFenceSignaled.NodeOrdinal, retired, context);
     if (data->InterruptType == DXGK_INTERRUPT_DMA_PAGE_FAULTED)
         enter_fault(ledger, data, retired, context);
     if (!is_preemption && data->InterruptType != DXGK_INTERRUPT_DMA_COMPLETED)
         return;
     list_for_each_safe (packet, following, &ledger->packets, struct check_packet, link) {
-        if (packet->node != node)
+        if (packet->node != node || packet->queue)
             continue;
         if (packet->state == CHECK_REFUSED && check_fence_reached(packet->fence, fence))
             forget_packet(ledger, packet);

@@ -80,6 +80,10 @@ static bool find_callback_structure(enum trace_callback callback, const char **o
         *out_name = "DXGKARGCB_ENUMHANDLECHILDREN";
         *out_bytes = sizeof(DXGKARGCB_ENUMHANDLECHILDREN);
         return true;
+    case TRACE_CALLBACK_is_feature_enabled:
+        *out_name = "DXGKARGCB_ISFEATUREENABLED";
+        *out_bytes = sizeof(DXGKARGCB_ISFEATUREENABLED);
+        return true;
     case TRACE_CALLBACK_get_handle_data:
         *out_name = "DXGKARGCB_GETHANDLEDATA";
         *out_bytes = sizeof(DXGKARGCB_GETHANDLEDATA);

@@ -333,6 +333,11 @@ static NTSTATUS rig_host_memory(struct miniport_host *host,
 {
     return STATUS_SUCCESS;
 }
+static NTSTATUS rig_host_feature(struct miniport_host *host, DXGKARGCB_ISFEATUREENABLED *feature)
+{
+    feature->Enabled = TRUE;
+    return STATUS_SUCCESS;
+}
 static void rig_host_unsupported(struct miniport_host *host, const char *callback)
 {
 }
@@ -349,5 +354,6 @@ const struct miniport_host_ops rig_host_ops = {
     .destroy_context_allocation = rig_host_destroy,
     .update_context_allocation = rig_host_update,
     .memory = rig_host_memory,
+    .is_feature_enabled = rig_host_feature,
     .unsupported = rig_host_unsupported,
 };

@@ -794,6 +794,18 @@ static NTSTATUS up_create_context_allocation(struct miniport_host *host,
     return status;
 }
 
+static NTSTATUS up_is_feature_enabled(struct miniport_host *host,
+                                      DXGKARGCB_ISFEATUREENABLED *feature)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    NTSTATUS status;
+
+    BEGIN_UP(recorder, is_feature_enabled, feature, sizeof *feature, 0);
+    status = UP(recorder)->ops->is_feature_enabled(UP(recorder), feature);
+    end_up(recorder, (uint32_t)status, NULL);
+    return status;
+}
+
 static NTSTATUS up_destroy_context_allocation(struct miniport_host *host, HANDLE allocation)
 {
     struct recorder *recorder = recorder_of_host(host);
@@ -921,6 +933,7 @@ static const struct miniport_host_ops up_ops = {
     .enum_handle_children = up_enum_handle_children,
     .reserve_gpu_virtual_address_range = up_reserve,
     .create_context_allocation = up_create_context_allocation,
+    .is_feature_enabled = up_is_feature_enabled,
     .destroy_context_allocation = up_destroy_context_allocation,
     .map_context_allocation = up_map_context_allocation,
     .update_context_allocation = up_update_context_allocation,

@@ -453,6 +453,7 @@ static uint64_t call_up(struct retold *retold, const struct transcript_callback 
     DXGKARGCB_NOTIFY_INTERRUPT_DATA interrupt;
     DXGKARGCB_GETHANDLEDATA question;
     DXGKARGCB_ENUMHANDLECHILDREN children;
+    DXGKARGCB_ISFEATUREENABLED feature;
     DXGKARGCB_MAPCONTEXTALLOCATION map;
     DXGK_DEVICE_INFO info;
 
@@ -492,6 +493,9 @@ static uint64_t call_up(struct retold *retold, const struct transcript_callback 
         return call_reserve(retold, item, arguments[0]);
     case TRANSCRIPT_create_context_allocation:
         return call_create_allocation(retold, item, out_handle);
+    case TRANSCRIPT_is_feature_enabled:
+        take_structure(retold, item, &feature, sizeof feature);
+        return (uint32_t)host->ops->is_feature_enabled(host, &feature);
     case TRANSCRIPT_destroy_context_allocation:
         return (uint32_t)host->ops->destroy_context_allocation(host,
                                                                handle_of(retold, arguments[0]));

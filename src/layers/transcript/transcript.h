@@ -152,7 +152,8 @@ struct transcript_configure {
     X(update_context_allocation)                                                                   \
     X(memory)                                                                                      \
     X(log)                                                                                         \
-    X(unsupported)
+    X(unsupported)                                                                                 \
+    X(is_feature_enabled)
 
 enum transcript_callback_name {
 #define X(name) TRANSCRIPT_##name,

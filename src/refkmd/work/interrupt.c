@@ -46,13 +46,18 @@ static void notify(struct refkmd_adapter *adapter, DXGKARGCB_NOTIFY_INTERRUPT_DA
     adapter->dxgkrnl.DxgkCbNotifyInterrupt(adapter->dxgkrnl.DeviceHandle, data);
 }
 
-/* Remove submissions up to the one with this fence. FALSE, and none removed, if none has it. */
+/*
+ * Remove submissions up to the one with this fence. FALSE, and none removed, if none has it. Those
+ * of hardware queues have no such fence.
+ */
 static BOOLEAN retire_through(struct refkmd_node *node, UINT fence)
 {
     UINT i;
 
     for (i = node->oldest; i != node->newest; i++) {
-        if (node->submissions[i % SGPU_QUEUE_SLOTS].fence == fence) {
+        const struct refkmd_submission *submission = &node->submissions[i % SGPU_QUEUE_SLOTS];
+
+        if (submission->fence == fence && !submission->queue) {
             node->oldest = i + 1;
             return TRUE;
         }
@@ -72,6 +77,41 @@ void refkmd_drop_submissions(struct refkmd_node *node)
     }
 }
 
+/* A fence in memory has got its value: threads that wait for one are to look again (NTF-009). */
+static void report_fence_write(struct refkmd_adapter *adapter, UINT ordinal)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
+
+    if (adapter->model == REFKMD_PHYSICAL)
+        return;
+    RtlZeroMemory(&data, sizeof data);
+    data.InterruptType = DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED;
+    data.MonitoredFenceSignaled.NodeOrdinal = ordinal;
+    notify(adapter, &data);
+}
+
+/*
+ * Removes submissions to hardware queues that have ended: those in front of as many as the node
+ * still has. The kernel hears that fences have their values (HWQ-006). What else is under way there
+ * is reported by its fence, as everywhere.
+ */
+static BOOLEAN report_queues(struct refkmd_adapter *adapter, UINT ordinal)
+{
+    struct refkmd_node *node = &adapter->nodes[ordinal];
+    UINT under_way =
+        SGPU_QUEUE_SLOTS - refkmd_read(adapter, SGPU_REG_NODE(ordinal) + SGPU_NODE_FREE);
+    BOOLEAN has_ended = FALSE;
+
+    while (node->newest - node->oldest > under_way &&
+           node->submissions[node->oldest % SGPU_QUEUE_SLOTS].queue) {
+        node->oldest++;
+        has_ended = TRUE;
+    }
+    if (has_ended)
+        report_fence_write(adapter, ordinal);
+    return has_ended;
+}
+
 /*
  * The last completed fence stands for all before it, so several completions may be one report
  * (FENCE-002). Each id is reported once, and only if it was submitted. Keeps FENCE-004.
@@ -80,13 +120,14 @@ BOOLEAN refkmd_report_progress(struct refkmd_adapter *adapter, UINT ordinal, BOO
 {
     struct refkmd_node *node = &adapter->nodes[ordinal];
     UINT completed = refkmd_read(adapter, SGPU_REG_NODE(ordinal) + SGPU_NODE_COMPLETED);
+    BOOLEAN has_queue_news = adapter->has_queues && report_queues(adapter, ordinal);
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
 
     if (completed == node->completed_register && !is_signalled)
-        return FALSE;
+        return has_queue_news;
     node->completed_register = completed;
     if (!retire_through(node, completed))
-        return FALSE;
+        return has_queue_news;
     node->last_completed_fence = completed;
 
     RtlZeroMemory(&data, sizeof data);
@@ -94,6 +135,8 @@ BOOLEAN refkmd_report_progress(struct refkmd_adapter *adapter, UINT ordinal, BOO
     data.DmaCompleted.SubmissionFenceId = completed;
     data.DmaCompleted.NodeOrdinal = ordinal;
     notify(adapter, &data);
+    if (adapter->has_queues) /* what stood behind it */
+        report_queues(adapter, ordinal);
     return TRUE;
 }
 
@@ -135,6 +178,40 @@ static UINT operations_of(const struct refkmd_node *node, UINT fence)
 }
 
 /*
+ * The node has stopped in a submission of a hardware queue: FALSE if it is of none. All in front of
+ * it has ended.
+ */
+static BOOLEAN report_queue_fault(struct refkmd_adapter *adapter, UINT ordinal, UINT kind,
+                                  UINT64 address)
+{
+    const struct refkmd_node *node = &adapter->nodes[ordinal];
+    const struct refkmd_submission *submission;
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
+
+    if (!adapter->has_queues)
+        return FALSE;
+    report_queues(adapter, ordinal);
+    submission = &node->submissions[node->oldest % SGPU_QUEUE_SLOTS];
+    if (refkmd_node_is_drained(node) || !submission->queue)
+        return FALSE;
+    RtlZeroMemory(&data, sizeof data);
+    data.InterruptType = DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED;
+    data.HwQueuePageFaulted.FaultedFenceId = submission->progress;
+    data.HwQueuePageFaulted.FaultedVirtualAddress = address;
+    data.HwQueuePageFaulted.FaultedHwQueue = submission->queue->handle;
+    data.HwQueuePageFaulted.NodeOrdinal = ordinal;
+    data.HwQueuePageFaulted.FaultedPipelineStage = DXGK_RENDER_PIPELINE_STAGE_UNKNOWN;
+    data.HwQueuePageFaulted.PageFaultFlags = DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
+    if (kind == SGPU_FAULT_READ_ONLY)
+        data.HwQueuePageFaulted.PageFaultFlags |= DXGK_PAGE_FAULT_WRITE;
+    data.HwQueuePageFaulted.FaultErrorCode.GeneralErrorCode =
+        kind == SGPU_FAULT_PACKET ? DXGK_GENERAL_ERROR_INVALID_INSTRUCTION
+                                  : DXGK_GENERAL_ERROR_PAGE_FAULT;
+    notify(adapter, &data);
+    return TRUE;
+}
+
+/*
  * The node has stopped at a bad address or packet and needs a reset (RES-010, FENCE-010). There is
  * no such report before WDDM 2.0, and DMA_FAULTED is reserved: an older kernel finds out by its
  * timeout.
@@ -153,6 +230,8 @@ static void report_fault(struct refkmd_adapter *adapter, UINT ordinal)
     if (adapter->model == REFKMD_PHYSICAL)
         return;
 
+    if (report_queue_fault(adapter, ordinal, kind, address))
+        return;
     RtlZeroMemory(&data, sizeof data);
     data.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED;
     data.DmaPageFaulted.FaultedFenceId = fence;
@@ -167,19 +246,6 @@ static void report_fault(struct refkmd_adapter *adapter, UINT ordinal)
     data.DmaPageFaulted.FaultErrorCode.GeneralErrorCode =
         kind == SGPU_FAULT_PACKET ? DXGK_GENERAL_ERROR_INVALID_INSTRUCTION
                                   : DXGK_GENERAL_ERROR_PAGE_FAULT;
-    notify(adapter, &data);
-}
-
-/* A fence in memory has got its value: threads that wait for one are to look again (NTF-009). */
-static void report_fence_write(struct refkmd_adapter *adapter, UINT ordinal)
-{
-    DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
-
-    if (adapter->model == REFKMD_PHYSICAL)
-        return;
-    RtlZeroMemory(&data, sizeof data);
-    data.InterruptType = DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED;
-    data.MonitoredFenceSignaled.NodeOrdinal = ordinal;
     notify(adapter, &data);
 }
 

@@ -1,7 +1,8 @@
 /*
- * DxgkDdiSubmitCommand and DxgkDdiSubmitCommandVirtual: hand a piece of a buffer to a node.
+ * DxgkDdiSubmitCommand, DxgkDdiSubmitCommandVirtual and DxgkDdiSubmitCommandToHwQueue: hand a piece
+ * of a buffer to a node.
  *
- * Both run at DISPATCH_LEVEL, never two at a time on an adapter, and may not fail. The node runs
+ * They run at DISPATCH_LEVEL, never two at a time on an adapter, and may not fail. The node runs
  * its queue in order and reports the fence by itself when everything before it is visible
  * (FENCE-003).
  */
@@ -23,6 +24,8 @@ struct submission {
     ULONG doorbell;                     /* SGPU_SUBMIT_* */
     struct refkmd_save_area *save_area; /* NULL: none */
     UINT64 save_runs;
+    const struct refkmd_hw_queue *queue; /* NULL: none */
+    UINT64 progress_va, progress;
 };
 
 /*
@@ -43,6 +46,8 @@ static void ring_doorbell(struct refkmd_adapter *adapter, const struct submissio
     }
     slot->fence = submission->fence;
     slot->operations = submission->operations;
+    slot->queue = submission->queue;
+    slot->progress = submission->progress;
     slot->save_area = submission->save_runs == SGPU_SAVE_RUNS_ANY ? NULL : submission->save_area;
     node->newest++; /* before the doorbell: the interrupt may come at once */
 
@@ -50,6 +55,10 @@ static void ring_doorbell(struct refkmd_adapter *adapter, const struct submissio
     refkmd_write64(adapter, block + SGPU_NODE_ROOT, submission->root);
     refkmd_write(adapter, block + SGPU_NODE_SIZE, submission->bytes);
     refkmd_write(adapter, block + SGPU_NODE_FENCE, submission->fence);
+    if (submission->queue) {
+        refkmd_write64(adapter, block + SGPU_NODE_PROGRESS_VA, submission->progress_va);
+        refkmd_write64(adapter, block + SGPU_NODE_PROGRESS, submission->progress);
+    }
     if (submission->save_area) {
         refkmd_write64(adapter, block + SGPU_NODE_SAVE_AREA,
                        refkmd_save_area_address(submission->save_area));
@@ -191,4 +200,39 @@ NTSTATUS NTAPI RefKmdSubmitCommandVirtual(IN_CONST_HANDLE hAdapter,
     }
     ring_doorbell(adapter, &submission);
     return is_valid ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+/*
+ * The node signals the progress fence itself when the buffer has run (HWQ-005, HWQ-006), at the
+ * address of the process that the kernel says. The id's low half is the name of the submission in
+ * the node's registers; two queues may use the same one, so that what has ended is counted and not
+ * looked up (interrupt.c). The private data, of which there are none, would be gone when this
+ * returns (HWQ-013).
+ */
+NTSTATUS NTAPI RefKmdSubmitCommandToHwQueue(IN_CONST_HANDLE hAdapter,
+                                            IN_CONST_PDXGKARG_SUBMITCOMMANDTOHWQUEUE args)
+{
+    struct refkmd_adapter *adapter = hAdapter;
+    const struct refkmd_hw_queue *queue = args->hHwQueue;
+    const struct refkmd_context *context = queue->context;
+    struct submission submission = {
+        .node = context->node,
+        .address = args->DmaBufferVirtualAddress,
+        .root = context->root,
+        .bytes = args->DmaBufferSize,
+        .fence = (UINT)args->HwQueueProgressFenceId,
+        .doorbell = SGPU_SUBMIT_VIRTUAL | SGPU_SUBMIT_USER | SGPU_SUBMIT_PROGRESS,
+        .queue = queue,
+        .progress_va = args->HwQueueProgressFenceGpuVa,
+        .progress = args->HwQueueProgressFenceId,
+    };
+
+    if (!context->has_root || args->DmaBufferVirtualAddress % SGPU_SUBMIT_ALIGN)
+        return STATUS_INVALID_PARAMETER;
+    if (!submission.bytes)
+        submission.doorbell |= SGPU_SUBMIT_FENCE_ONLY;
+    else if (context->save_area)
+        run_in_save_area(context, &submission);
+    ring_doorbell(adapter, &submission);
+    return STATUS_SUCCESS;
 }

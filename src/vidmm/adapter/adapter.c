@@ -14,6 +14,7 @@
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/monitored_fence.h"
 #include "vidmm/paging/native_fence.h"
+#include "vidmm/work/hw_queue.h"
 #include "vidmm/paging/paging_aperture.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/policy.h"
@@ -220,6 +221,11 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
     vidmm->scheduler_events.told = notes_are_heard(vidmm) ? note_packet : NULL;
     status = vidsch_create(vidmm->services, vidmm->miniport, &scheduler, &vidmm->scheduler_events,
                            &vidmm->vidsch);
+    if (!NT_SUCCESS(status))
+        goto fail;
+
+    what = "asking for hardware queues";
+    status = hw_queues_init(vidmm, failure);
     if (!NT_SUCCESS(status))
         goto fail;
 

@@ -108,6 +108,7 @@ static void process_free(struct vidmm_process *process)
     range_allocator_fini(&process->space.ranges);
     if (process->space.driver_process)
         miniport_destroy_process(vidmm->miniport, process->space.driver_process);
+    queue_fences_free(process);
     iommu_close_process(process);
     base_free(vidmm->services, process, sizeof *process);
 }
@@ -289,6 +290,8 @@ static NTSTATUS create_context(struct vidmm_device *device, unsigned node, bool 
         return vidmm->refusal;
     if (node >= vidmm->caps.node_count)
         return STATUS_INVALID_PARAMETER;
+    if (is_gdi && hw_queues_are_on(vidmm, node))
+        return STATUS_NOT_SUPPORTED;
     if (private_data_bytes) {
         private_copy = base_alloc(vidmm->services, private_data_bytes);
         if (!private_copy)
@@ -318,6 +321,7 @@ static NTSTATUS create_context(struct vidmm_device *device, unsigned node, bool 
     create.EngineAffinity = 1;
     create.Flags.VirtualAddressing = vidmm->caps.is_virtual;
     create.Flags.GdiContext = is_gdi;
+    create.Flags.HwQueueSupported = hw_queues_are_on(vidmm, node);
     status = create_in_driver(context, &create);
     if (!NT_SUCCESS(status))
         goto destroy_scheduler;
@@ -326,9 +330,14 @@ static NTSTATUS create_context(struct vidmm_device *device, unsigned node, bool 
         destroy_in_driver(vidmm, create.hContext);
         goto destroy_scheduler;
     }
-    base_free(vidmm->services, private_copy, private_data_bytes);
     context->driver_context = create.hContext;
     context->info = create.ContextInfo;
+    status = hw_queues_are_on(vidmm, node) ? hw_queue_create(context) : STATUS_SUCCESS;
+    if (!NT_SUCCESS(status)) {
+        destroy_in_driver(vidmm, create.hContext);
+        goto destroy_scheduler;
+    }
+    base_free(vidmm->services, private_copy, private_data_bytes);
     if (notes_are_heard(vidmm))
         note_context(context, true);
     *out_context = context;
@@ -367,6 +376,7 @@ void vidmm_context_destroy(struct vidmm_context *context)
     null_contexts_forget(vidmm, context);
     companion_destroy(context);
     dma_buffers_free(context);
+    hw_queue_destroy(context);
     destroy_in_driver(vidmm, context->driver_context);
     context_allocations_drop(vidmm, &context->allocations);
     /*
@@ -374,6 +384,7 @@ void vidmm_context_destroy(struct vidmm_context *context)
      */
     list_remove(&context->link);
     vidsch_context_destroy(context->scheduler);
+    hw_queue_forget(context);
     if (notes_are_heard(vidmm))
         note_context(context, false);
     base_free(vidmm->services, context, sizeof *context);

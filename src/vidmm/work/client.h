@@ -16,6 +16,7 @@
 #include "vidmm/residency/turns.h"
 #include "vidmm/tables/address_space.h"
 #include "vidmm/work/companion.h"
+#include "vidmm/work/hw_queue.h"
 #include "vidmm/tables/table_burial.h"
 
 struct dma_buffer;
@@ -30,6 +31,7 @@ struct vidmm_process {
     struct list mappings;
     struct table_burial burial;
     struct process_turn turn;
+    struct queue_fences queue_fences;
     struct list link;
 };
 
@@ -70,6 +72,7 @@ struct vidmm_context {
     struct dma_buffer *free_buffers;
     unsigned tile_update_count; /* not done */
     struct companion companion;
+    struct hw_queue queue;
     struct list link;
 };
 

@@ -959,7 +959,8 @@ NTSTATUS vidmm_present(struct vidmm_context *context, const struct vidmm_present
         .references = references,
         .addresses = is_virtual(context) ? addresses : NULL,
     };
-    NTSTATUS status = miniport_has(context->device->vidmm->miniport, MINIPORT_DDI_Present)
+    NTSTATUS status = miniport_has(context->device->vidmm->miniport, MINIPORT_DDI_Present) &&
+                              !context->queue.progress
                           ? check_references(context, ARRAY_COUNT(references), references)
                           : STATUS_NOT_SUPPORTED;
 

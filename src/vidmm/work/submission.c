@@ -107,7 +107,9 @@ void submission_note_end(const struct submission *submission, NTSTATUS status)
 
     if (status_means_reset(status))
         device_fail(device, "its submission did not end");
-    if (submission->packet.is_virtual && status == STATUS_INVALID_PARAMETER)
+    if ((submission->packet.is_virtual && status == STATUS_INVALID_PARAMETER) ||
+        (submission->packet.progress_id && submission->packet.has_failed &&
+         !submission->packet.is_cancelled))
         device_fail(device, "the driver refused its submission");
 }
 

@@ -36,6 +36,14 @@ static void virtual_retired(struct vidsch_packet *packet, NTSTATUS status)
 static const struct vidsch_packet_ops virtual_packet_ops = {
     NULL, submission_submit_by_address, virtual_retired, VIDMM_PACKET_SUBMISSION};
 
+static NTSTATUS submit_to_queue(struct vidsch_packet *packet, struct miniport *miniport)
+{
+    return hw_queue_submit(container_of(packet, struct submission, packet), miniport);
+}
+
+static const struct vidsch_packet_ops queue_packet_ops = {NULL, submit_to_queue, virtual_retired,
+                                                          VIDMM_PACKET_SUBMISSION};
+
 /* ---- The contexts of an address space -------------------------------------------------------- */
 
 /*
@@ -104,7 +112,8 @@ NTSTATUS vidmm_submit_virtual_with(struct vidmm_context *context,
     status = context->root_is_set ? STATUS_SUCCESS : context_set_root(context);
     if (!NT_SUCCESS(status))
         return status;
-    submission = submission_create(context, &virtual_packet_ops, 0, false);
+    submission = submission_create(
+        context, context->queue.progress ? &queue_packet_ops : &virtual_packet_ops, 0, false);
     if (!submission)
         return STATUS_NO_MEMORY;
     if (!keep_client_data(submission, work)) {

@@ -179,6 +179,25 @@ static void reported(struct check *check, struct fault_watch *watch,
         fault->is_pending = false;
 }
 
+/* The low half of a hardware queue's id is what the GPU was told of its submission. */
+static void queue_reported(struct check *check, struct fault_watch *watch,
+                           const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    UINT node = data->HwQueuePageFaulted.NodeOrdinal;
+    UINT flags = data->HwQueuePageFaulted.PageFaultFlags;
+    uint64_t id = data->HwQueuePageFaulted.FaultedFenceId;
+    struct fault *fault = node < CHECK_MAX_NODES ? &watch->faults[node] : NULL;
+
+    if (!fault || !fault->is_pending)
+        return;
+    check_looked_at(check, RULE_RES_010);
+    CHECK_RULE(check, RULE_FENCE_010,
+               (flags & DXGK_PAGE_FAULT_FENCE_INVALID) || (uint32_t)id == fault->fence, NULL,
+               "HwQueuePageFaulted.FaultedFenceId", "{0x%llx} on node %u; it stopped in {=0x%x}",
+               (unsigned long long)id, node, fault->fence);
+    fault->is_pending = false;
+}
+
 static void callback(struct check *check, void *state, const struct check_callback *callback)
 {
     struct fault_watch *watch = state;
@@ -194,6 +213,9 @@ static void callback(struct check *check, void *state, const struct check_callba
     switch ((unsigned)data->InterruptType) {
     case DXGK_INTERRUPT_DMA_PAGE_FAULTED:
         reported(check, watch, data);
+        break;
+    case DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED:
+        queue_reported(check, watch, data);
         break;
     case DXGK_INTERRUPT_DMA_COMPLETED:
         node = data->DmaCompleted.NodeOrdinal;

@@ -485,7 +485,7 @@ static unsigned check_stuck(struct check *check)
     list_for_each (packet, &ledger->packets, struct check_packet, link) {
         const struct check_context *context = check_find_context(ledger, packet->context);
 
-        if (packet->state != CHECK_SUBMITTED || packet->node >= CHECK_MAX_NODES ||
+        if (packet->state != CHECK_SUBMITTED || packet->queue || packet->node >= CHECK_MAX_NODES ||
             (nodes & UINT64_C(1) << packet->node))
             continue;
         nodes |= UINT64_C(1) << packet->node;

@@ -1,0 +1,132 @@
+/* Hardware queues, in whole runs of the reference driver. */
+#include "bench/whole_runs/test_run.h"
+
+static struct {
+    unsigned created, destroyed, submitted, by_fence, metadata, resets;
+    uint64_t last_id;
+} seen;
+
+static NTSTATUS see_create(struct miniport *self, HANDLE object, DXGKARG_CREATEHWQUEUE *arg)
+{
+    seen.created++;
+    assert_int_equal(*(const volatile UINT64 *)arg->HwQueueProgressFenceCPUVirtualAddress, 0);
+    return miniport_forward_create_hw_queue(self, object, arg);
+}
+
+static NTSTATUS see_destroy(struct miniport *self, HANDLE object)
+{
+    seen.destroyed++;
+    return miniport_forward_destroy_hw_queue(self, object);
+}
+
+static NTSTATUS see_submit(struct miniport *self, HANDLE object,
+                           const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
+{
+    seen.submitted++;
+    seen.last_id = arg->HwQueueProgressFenceId;
+    return miniport_forward_submit_command_to_hw_queue(self, object, arg);
+}
+
+static NTSTATUS see_virtual(struct miniport *self, HANDLE object,
+                            const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    seen.by_fence += !arg->Flags.Paging;
+    return miniport_forward_submit_command_virtual(self, object, arg);
+}
+
+static NTSTATUS see_metadata(struct miniport *self, HANDLE object, struct miniport_node *arg)
+{
+    seen.metadata++;
+    return miniport_forward_get_node_metadata(self, object, arg);
+}
+
+static NTSTATUS see_reset(struct miniport *self, HANDLE object)
+{
+    seen.resets++;
+    return miniport_forward_reset_from_timeout(self, object);
+}
+
+static struct miniport *put_on_top(void *context, struct miniport *next)
+{
+    struct miniport *layer = NULL;
+    struct miniport_ops *ops = test_put_layer(base_services_libc(), next, &layer);
+
+    ops->create_hw_queue = see_create;
+    ops->destroy_hw_queue = see_destroy;
+    ops->submit_command_to_hw_queue = see_submit;
+    ops->submit_command_virtual = see_virtual;
+    ops->get_node_metadata = see_metadata;
+    ops->reset_from_timeout = see_reset;
+    return layer;
+}
+
+static void play(const char *is_on, const char *lines)
+{
+    char text[512];
+    struct workload *workload;
+    struct run_config config;
+    struct run_result *result;
+
+    memset(&seen, 0, sizeof seen);
+    snprintf(text, sizeof text,
+             "drydock-case 1\noption timeout 300000\noption hardware-queues %s\n"
+             "context c0\ncontext c1\ncontext c2 node=1\nalloc a size=64K\n%s",
+             is_on, lines);
+    workload = test_parse(text);
+    config = test_config(workload);
+    config.add_layer = put_on_top;
+    result = test_execute(&config, workload);
+    test_assert_clean(result);
+    test_finish(result);
+}
+
+/* Of the node that renders alone; c2 goes by fence ids. */
+static void contexts_of_a_node_with_queues_submit_to_them(void **state)
+{
+    play("yes", "submit c0 duration=5000 a:w\nsubmit c1 duration=1000 a:r\n"
+                "submit c2 duration=1000 a:r\nsubmit c0 duration=1000 a:rw\nwait all\n");
+    assert_int_equal(seen.metadata, 2);
+    assert_int_equal(seen.created, 2);
+    assert_int_equal(seen.destroyed, 2);
+    assert_int_equal(seen.submitted, 3);
+    assert_int_equal(seen.by_fence, 1);
+}
+
+static void nobody_asks_where_the_system_does_not_enable_them(void **state)
+{
+    play("no", "submit c0 duration=5000 a:w\nwait all\n");
+    assert_int_equal(seen.metadata, 0);
+    assert_int_equal(seen.created, 0);
+    assert_int_equal(seen.submitted, 0);
+    assert_int_equal(seen.by_fence, 1);
+}
+
+static void a_context_that_comes_again_has_a_queue_again(void **state)
+{
+    play("yes", "submit c0 duration=1000 a:w\nrenew c0\nsubmit c0 duration=1000 a:r\nwait all\n");
+    assert_int_equal(seen.created, 3);
+    assert_int_equal(seen.destroyed, 3);
+    assert_int_equal(seen.submitted, 2);
+}
+
+/* The adapter is reset, and the queues go on with higher ids. */
+static void a_hang_in_a_queue_resets_the_adapter(void **state)
+{
+    play("yes", "hang 0\nsubmit c0 duration=1000 a:w\nwait all\n"
+                "submit c1 duration=1000 a:w\nwait all\n");
+    assert_int_equal(seen.resets, 1);
+    assert_int_equal(seen.submitted, 2);
+    assert_int_equal(seen.last_id, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contexts_of_a_node_with_queues_submit_to_them),
+        cmocka_unit_test(nobody_asks_where_the_system_does_not_enable_them),
+        cmocka_unit_test(a_context_that_comes_again_has_a_queue_again),
+        cmocka_unit_test(a_hang_in_a_queue_resets_the_adapter),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

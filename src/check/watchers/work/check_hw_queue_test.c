@@ -1,0 +1,406 @@
+/* Hardware queues (HWQ-001 to HWQ-012, HWQ-014). */
+#include "check/check_private.h"
+#include "check/rig/test_rig_submit.h"
+#include "check/rig/test_rig_tables.h"
+
+#define FENCE_VA UINT64_C(0x7fe00000)
+
+/* Of one queue; `context` is one of hardware queues. */
+static struct {
+    HANDLE context, queue;
+    UINT64 value; /* of the progress fence */
+    UINT limit;   /* MaxInFlightHwQueueBuffers */
+    bool gives_kernels, reports, submits_inside;
+} test;
+
+static DXGKARG_SUBMITCOMMANDTOHWQUEUE lawful_submission(UINT64 id)
+{
+    return (DXGKARG_SUBMITCOMMANDTOHWQUEUE){.hHwQueue = test.queue,
+                                            .HwQueueProgressFenceId = id,
+                                            .DmaBufferVirtualAddress = 0x10000,
+                                            .DmaBufferSize = 64,
+                                            .HwQueueProgressFenceGpuVa = FENCE_VA,
+                                            .HwQueueProgressFenceCpuVa = &test.value};
+}
+
+static void submit_as(struct rig *rig, const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
+{
+    unsigned before = rig->irql;
+
+    rig->irql = DISPATCH_LEVEL;
+    miniport_submit_command_to_hw_queue(rig->top, NULL, arg);
+    rig->irql = before;
+}
+
+static void submit(struct rig *rig, UINT64 id)
+{
+    const DXGKARG_SUBMITCOMMANDTOHWQUEUE arg = lawful_submission(id);
+
+    submit_as(rig, &arg);
+}
+
+static NTSTATUS answer(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType =
+                                                DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED};
+
+    data.MonitoredFenceSignaled.NodeOrdinal = RIG_CLIENT_NODE;
+    if (ddi == MINIPORT_DDI_GetNodeMetadata) {
+        struct miniport_node *node = arg;
+
+        node->metadata.Flags.ContextSchedulingSupported = 1;
+        node->metadata.Flags.RingBufferFenceRelease = 1;
+        node->metadata.Flags.MaxInFlightHwQueueBuffers = test.limit & 0xffff;
+        return STATUS_SUCCESS;
+    }
+    if (ddi == MINIPORT_DDI_CreateHwQueue && !test.gives_kernels)
+        ((DXGKARG_CREATEHWQUEUE *)arg)->hHwQueue = rig_handle(rig);
+    if (ddi == MINIPORT_DDI_InterruptRoutine && test.reports)
+        rig_interrupt(rig, &data);
+    if (ddi == MINIPORT_DDI_SubmitCommandToHwQueue && test.submits_inside) {
+        test.submits_inside = false;
+        submit(rig, ((const DXGKARG_SUBMITCOMMANDTOHWQUEUE *)arg)->HwQueueProgressFenceId + 1);
+    }
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void ask_feature(struct rig *rig)
+{
+    DXGKARGCB_ISFEATUREENABLED feature = {.FeatureId = DXGK_FEATURE_HWSCH};
+
+    rig->drivers_host->ops->is_feature_enabled(rig->drivers_host, &feature);
+}
+
+static void ask_metadata(struct rig *rig)
+{
+    struct miniport_node node = {.NodeOrdinalAndAdapterIndex = RIG_CLIENT_NODE};
+
+    rig->answer = answer;
+    miniport_get_node_metadata(rig->top, NULL, &node);
+}
+
+static HANDLE make_context(struct rig *rig)
+{
+    DXGKARG_CREATECONTEXT create = {.NodeOrdinal = RIG_CLIENT_NODE, .EngineAffinity = 1};
+
+    create.Flags.VirtualAddressing = 1;
+    create.Flags.HwQueueSupported = 1;
+    miniport_create_context(rig->top, rig->device, &create);
+    return create.hContext;
+}
+
+static DXGKARG_CREATEHWQUEUE lawful_queue(void)
+{
+    return (DXGKARG_CREATEHWQUEUE){.hHwQueue = &test,
+                                   .hHwQueueProgressFence = 77,
+                                   .HwQueueProgressFenceCPUVirtualAddress = &test.value,
+                                   .HwQueueProgressFenceGPUVirtualAddress = FENCE_VA};
+}
+
+static void make_queue(struct rig *rig)
+{
+    DXGKARG_CREATEHWQUEUE create = lawful_queue();
+
+    miniport_create_hw_queue(rig->top, test.context, &create);
+    test.queue = create.hHwQueue;
+}
+
+/* The adapter has a node with queues, and a context on it has one. */
+static void begin(struct rig *rig)
+{
+    memset(&test, 0, sizeof test);
+    test.reports = true;
+    ask_feature(rig);
+    ask_metadata(rig);
+    test.context = make_context(rig);
+    make_queue(rig);
+    rig_set_root(rig, test.context);
+}
+
+/* The GPU runs it, the fence has its value, and the driver says so. */
+static void run(struct rig *rig, UINT64 id)
+{
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, (uint32_t)id, 64);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, (uint32_t)id, 0);
+    test.value = id;
+    miniport_interrupt(rig->top, 0);
+}
+
+/* ---- The system ---- */
+
+RULE_BROKEN(HWQ_001)
+{
+    memset(&test, 0, sizeof test);
+    make_context(rig);
+}
+
+RULE_KEPT(HWQ_001)
+{
+    begin(rig);
+}
+
+static void a_queue_is_of_such_a_context_and_has_a_fence(void **state)
+{
+    for (unsigned wrong = 0; wrong < 4; wrong++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_CREATEHWQUEUE create = lawful_queue();
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        begin(rig);
+        if (wrong == 1)
+            create.hHwQueueProgressFence = 0;
+        if (wrong == 2)
+            create.HwQueueProgressFenceCPUVirtualAddress = NULL;
+        if (wrong == 3)
+            create.HwQueueProgressFenceGPUVirtualAddress = 0;
+        miniport_create_hw_queue(rig->top, wrong ? test.context : rig->context, &create);
+        rig_expect_only(rig, RULE_HWQ_001);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+RULE_BROKEN(HWQ_003)
+{
+    begin(rig);
+    submit(rig, 5);
+    submit(rig, 5);
+}
+
+RULE_KEPT(HWQ_003)
+{
+    begin(rig);
+    submit(rig, 5);
+    submit(rig, 9);
+}
+
+RULE_BROKEN(HWQ_004)
+{
+    DXGKARG_SUBMITCOMMANDTOHWQUEUE arg;
+
+    begin(rig);
+    arg = lawful_submission(1);
+    arg.HwQueueProgressFenceGpuVa += 8;
+    submit_as(rig, &arg);
+}
+
+RULE_KEPT(HWQ_004)
+{
+    begin(rig);
+    submit(rig, 1);
+}
+
+static void a_submission_names_a_queue_that_lives(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    begin(rig);
+    miniport_destroy_hw_queue(rig->top, test.queue);
+    submit(rig, 1);
+    rig_expect_only(rig, RULE_HWQ_004);
+    rig_fini(rig);
+    free(rig);
+}
+
+RULE_BROKEN(HWQ_008)
+{
+    DXGKARG_SUBMITCOMMANDTOHWQUEUE arg;
+
+    begin(rig);
+    arg = lawful_submission(1);
+    arg.Flags.NullRendering = 1;
+    submit_as(rig, &arg);
+}
+
+RULE_KEPT(HWQ_008)
+{
+    begin(rig);
+    submit(rig, 1);
+}
+
+RULE_BROKEN(HWQ_009)
+{
+    begin(rig);
+    test.submits_inside = true;
+    submit(rig, 1);
+}
+
+RULE_KEPT(HWQ_009)
+{
+    begin(rig);
+    submit(rig, 1);
+    submit(rig, 2);
+}
+
+RULE_BROKEN(HWQ_010)
+{
+    begin(rig);
+    test.limit = 2;
+    ask_metadata(rig);
+    for (unsigned id = 1; id < 4; id++)
+        submit(rig, id);
+}
+
+RULE_KEPT(HWQ_010)
+{
+    begin(rig);
+    test.limit = 2;
+    ask_metadata(rig);
+    submit(rig, 1);
+    submit(rig, 2);
+    run(rig, 1);
+    submit(rig, 3);
+}
+
+RULE_BROKEN(HWQ_011)
+{
+    begin(rig);
+    miniport_destroy_context(rig->top, test.context);
+}
+
+RULE_KEPT(HWQ_011)
+{
+    begin(rig);
+    submit(rig, 1);
+    run(rig, 1);
+    miniport_destroy_hw_queue(rig->top, test.queue);
+    miniport_destroy_context(rig->top, test.context);
+}
+
+static void a_queue_has_nothing_under_way_when_it_goes(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    begin(rig);
+    submit(rig, 1);
+    miniport_destroy_hw_queue(rig->top, test.queue);
+    rig_expect_only(rig, RULE_HWQ_011);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* ---- The driver ---- */
+
+RULE_BROKEN(HWQ_002)
+{
+    begin(rig);
+    test.gives_kernels = true;
+    make_queue(rig);
+}
+
+RULE_KEPT(HWQ_002)
+{
+    begin(rig);
+    make_queue(rig);
+}
+
+/* The fence has the value, and the GPU has not begun. */
+RULE_BROKEN(HWQ_005)
+{
+    begin(rig);
+    submit(rig, 1);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, 1, 64); /* a GPU that tells */
+    test.value = 1;
+    miniport_interrupt(rig->top, 0);
+}
+
+RULE_KEPT(HWQ_005)
+{
+    begin(rig);
+    submit(rig, 1);
+    run(rig, 1);
+}
+
+RULE_BROKEN(HWQ_006)
+{
+    begin(rig);
+    submit(rig, 1);
+    test.reports = false;
+    run(rig, 1);
+}
+
+RULE_KEPT(HWQ_006)
+{
+    begin(rig);
+    submit(rig, 1);
+    run(rig, 1);
+}
+
+static void what_never_ends_is_found_when_nothing_else_happens(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    begin(rig);
+    submit(rig, 1);
+    assert_int_equal(check_stands_still(rig->check), 1);
+    rig_expect_only(rig, RULE_HWQ_006);
+    rig_fini(rig);
+    free(rig);
+}
+
+RULE_BROKEN(HWQ_007)
+{
+    begin(rig);
+    submit(rig, 3);
+    run(rig, 3);
+    test.value = 1;
+    miniport_interrupt(rig->top, 0);
+}
+
+RULE_KEPT(HWQ_007)
+{
+    begin(rig);
+    submit(rig, 3);
+    run(rig, 3);
+    miniport_interrupt(rig->top, 0);
+}
+
+RULE_BROKEN(HWQ_012)
+{
+    ask_metadata(rig);
+}
+
+RULE_KEPT(HWQ_012)
+{
+    ask_feature(rig);
+    ask_metadata(rig);
+}
+
+static void start_without(struct rig *rig, enum miniport_ddi lacking)
+{
+    rig_fini(rig);
+    rig_prepare(rig, RIG_GPUMMU);
+    rig->lacking = lacking;
+    rig_init_prepared(rig);
+    ask_feature(rig);
+    ask_metadata(rig);
+}
+
+RULE_BROKEN(HWQ_014)
+{
+    start_without(rig, MINIPORT_DDI_DestroyHwQueue);
+}
+
+RULE_KEPT(HWQ_014)
+{
+    start_without(rig, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_queue_is_of_such_a_context_and_has_a_fence),
+        cmocka_unit_test(a_submission_names_a_queue_that_lives),
+        cmocka_unit_test(a_queue_has_nothing_under_way_when_it_goes),
+        cmocka_unit_test(what_never_ends_is_found_when_nothing_else_happens),
+    };
+
+    return RIG_RUN_TESTS(tests);
+}

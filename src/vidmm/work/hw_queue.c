@@ -1,0 +1,274 @@
+/*
+ * Hardware queues.
+ *
+ * Source     contract.md HWQ-001..HWQ-014.
+ */
+#include "vidmm/work/hw_queue.h"
+
+#include "vidmm/adapter/driver_error.h"
+#include "vidmm/mappings/mapping.h"
+#include "vidmm/memory/handles.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/tables/address_space.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/views/aperture.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+#include "vidmm/work/device.h"
+#include "vidmm/work/submission.h"
+
+#include "base/assert.h"
+#include "base/list.h"
+#include "base/range_allocator.h"
+#include "base/services.h"
+#include "vidsch/vidsch.h"
+
+#include <stdio.h>
+
+/* ---- Nodes ----------------------------------------------------------------------------------- */
+
+static bool has_functions(struct miniport *miniport)
+{
+    return miniport_has(miniport, MINIPORT_DDI_CreateHwQueue) &&
+           miniport_has(miniport, MINIPORT_DDI_DestroyHwQueue) &&
+           miniport_has(miniport, MINIPORT_DDI_SubmitCommandToHwQueue);
+}
+
+NTSTATUS hw_queues_init(struct vidmm *vidmm, struct vidmm_failure *failure)
+{
+    if (!vidmm->config.hardware_queues || !vidmm->caps.has_page_tables ||
+        vidmm->caps.interface_version < DXGKDDI_INTERFACE_VERSION_WDDM2_5 ||
+        !miniport_has(vidmm->miniport, MINIPORT_DDI_GetNodeMetadata))
+        return STATUS_SUCCESS;
+    for (unsigned i = 0; i < vidmm->caps.node_count; i++) {
+        struct miniport_node node = {.NodeOrdinalAndAdapterIndex = i};
+        const DXGK_NODEMETADATA_FLAGS *flags = &node.metadata.Flags;
+
+        if (!NT_SUCCESS(miniport_get_node_metadata(vidmm->miniport, NULL, &node)) ||
+            !flags->ContextSchedulingSupported)
+            continue;
+        if (!has_functions(vidmm->miniport)) {
+            snprintf(failure->rule, sizeof failure->rule, "HWQ-014");
+            snprintf(failure->text, sizeof failure->text,
+                     "DxgkDdiGetNodeMetadata of node %u: Flags.ContextSchedulingSupported is 1; "
+                     "expected 0 of a driver without DxgkDdiCreateHwQueue, DxgkDdiDestroyHwQueue "
+                     "and DxgkDdiSubmitCommandToHwQueue",
+                     i);
+            return STATUS_INVALID_PARAMETER;
+        }
+        if (!flags->RingBufferFenceRelease)
+            continue;
+        vidmm->queue_nodes |= UINT64_C(1) << i;
+        vidsch_limit_node(vidmm->vidsch, i, flags->MaxInFlightHwQueueBuffers);
+    }
+    return STATUS_SUCCESS;
+}
+
+bool hw_queues_are_on(const struct vidmm *vidmm, unsigned node)
+{
+    return vidmm->queue_nodes >> node & 1;
+}
+
+/* ---- The page of fences ---------------------------------------------------------------------- */
+
+/* Contexts that were made before run from now on; without the page their work cannot end. */
+static void fences_mapped(void *done_context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct vidmm_process *process = done_context;
+    struct vidmm_device *device;
+    struct vidmm_context *context;
+
+    process->queue_fences.is_mapped = NT_SUCCESS(status);
+    process->queue_fences.is_being_mapped = false;
+    list_for_each (device, &process->devices, struct vidmm_device, link) {
+        list_for_each (context, &device->contexts, struct vidmm_context, link) {
+            if (!context->queue.is_held)
+                continue;
+            if (!NT_SUCCESS(status))
+                device_fail(device, "its progress fences could not be mapped");
+            context->queue.is_held = false;
+            vidsch_context_release(context->scheduler);
+        }
+    }
+}
+
+static NTSTATUS take_page(struct vidmm_process *process)
+{
+    struct queue_fences *fences = &process->queue_fences;
+    const struct vidmm_platform *platform = &process->vidmm->config.platform;
+    NTSTATUS status = platform->take_contiguous(platform->context, 1, &fences->first_page);
+
+    if (!NT_SUCCESS(status)) {
+        fences->first_page = 0;
+        return status;
+    }
+    fences->cpu =
+        platform->map_bus(platform->context, PAGE_BYTES_OF(fences->first_page), PAGE_BYTES);
+    if (fences->cpu)
+        return STATUS_SUCCESS;
+    queue_fences_free(process);
+    return STATUS_NO_MEMORY;
+}
+
+/*
+ * A leaf table's worth of addresses, which mappings of pages by their numbers own: far from those
+ * of the client, but not where the root would have to grow for them, and beside the manager's own.
+ */
+static NTSTATUS take_addresses(struct vidmm_process *process)
+{
+    const uint64_t leaf = page_table_coverage(process->vidmm, 1);
+    const bool grows = process->vidmm->caps.root_is_resizable;
+    struct range_request request = {.size = leaf,
+                                    .alignment = leaf,
+                                    .owner = OWNER_PHYSICAL,
+                                    .place = grows ? RANGE_LOWEST : RANGE_HIGHEST};
+    uint64_t start, end;
+
+    if (mapping_privileged_range(&process->space, &start, &end)) {
+        request.window_low = grows ? end : 0;
+        request.window_high = grows ? 0 : start;
+    }
+
+    return range_result(
+        range_allocator_take(&process->space.ranges, &request, &process->queue_fences.va));
+}
+
+/*
+ * The page and its addresses stay with the process from the first attempt on. A mapping that failed
+ * is tried again by the next context.
+ */
+static NTSTATUS open_fences(struct vidmm_process *process)
+{
+    struct queue_fences *fences = &process->queue_fences;
+    NTSTATUS status = fences->first_page ? STATUS_SUCCESS : take_page(process);
+
+    if (NT_SUCCESS(status) && !fences->va)
+        status = take_addresses(process);
+    if (!NT_SUCCESS(status) || fences->is_mapped || fences->is_being_mapped)
+        return status;
+    fences->is_being_mapped = true;
+    status =
+        vidmm_map_physical(process, fences->va, 0, device_page(process->vidmm, fences->first_page),
+                           1, 0, fences_mapped, process);
+    if (!NT_SUCCESS(status))
+        fences->is_being_mapped = false;
+    return status;
+}
+
+void queue_fences_free(struct vidmm_process *process)
+{
+    struct queue_fences *fences = &process->queue_fences;
+    const struct vidmm_platform *platform = &process->vidmm->config.platform;
+
+    if (fences->cpu)
+        platform->unmap_bus(platform->context, (void *)fences->cpu, PAGE_BYTES);
+    if (fences->first_page)
+        platform->release_contiguous(platform->context, 1, fences->first_page);
+    fences->cpu = NULL;
+    fences->first_page = 0;
+}
+
+static bool take_fence(struct vidmm_process *process, struct hw_queue *queue)
+{
+    struct queue_fences *fences = &process->queue_fences;
+
+    for (unsigned i = 0; i < QUEUE_FENCES; i++) {
+        if (fences->taken[i / 64] >> (i % 64) & 1)
+            continue;
+        fences->taken[i / 64] |= UINT64_C(1) << (i % 64);
+        queue->progress = fences->cpu + i;
+        queue->progress_va = fences->va + i * sizeof(uint64_t);
+        *queue->progress = 0;
+        return true;
+    }
+    return false;
+}
+
+static void release_fence(struct vidmm_process *process, struct hw_queue *queue)
+{
+    size_t index = (size_t)(queue->progress - process->queue_fences.cpu);
+
+    process->queue_fences.taken[index / 64] &= ~(UINT64_C(1) << (index % 64));
+    handles_release(process->vidmm, queue->fence);
+    queue->progress = NULL;
+    queue->fence = 0;
+}
+
+/* ---- Queues ---------------------------------------------------------------------------------- */
+
+NTSTATUS hw_queue_create(struct vidmm_context *context)
+{
+    struct vidmm_process *process = context->device->process;
+    struct hw_queue *queue = &context->queue;
+    DXGKARG_CREATEHWQUEUE args = {0};
+    NTSTATUS status = open_fences(process);
+
+    if (!NT_SUCCESS(status))
+        return status;
+    if (!take_fence(process, queue))
+        return STATUS_INSUFFICIENT_RESOURCES;
+    status = STATUS_NO_MEMORY;
+    queue->fence = handles_take(process->vidmm, NULL, NULL);
+    if (!queue->fence)
+        goto release_fence;
+    args.hHwQueue = queue;
+    args.hHwQueueProgressFence = queue->fence;
+    args.HwQueueProgressFenceCPUVirtualAddress = (void *)queue->progress;
+    args.HwQueueProgressFenceGPUVirtualAddress = queue->progress_va;
+    status = miniport_create_hw_queue(process->vidmm->miniport, context->driver_context, &args);
+    if (!NT_SUCCESS(status))
+        goto release_fence;
+    queue->driver_queue = args.hHwQueue;
+    vidsch_context_set_queue(context->scheduler, queue->progress);
+    queue->is_held = !process->queue_fences.is_mapped;
+    if (queue->is_held)
+        vidsch_context_hold(context->scheduler);
+    return STATUS_SUCCESS;
+
+release_fence:
+    release_fence(process, queue);
+    return status;
+}
+
+void hw_queue_destroy(struct vidmm_context *context)
+{
+    struct vidmm *vidmm = context->device->vidmm;
+    NTSTATUS status;
+
+    if (!context->queue.progress)
+        return;
+    status = miniport_destroy_hw_queue(vidmm->miniport, context->queue.driver_queue);
+    if (!NT_SUCCESS(status))
+        vidmm_driver_error(vidmm, "", "DxgkDdiDestroyHwQueue returned 0x%08x", (unsigned)status);
+    if (context->queue.is_held)
+        vidsch_context_release(context->scheduler);
+    context->queue.is_held = false;
+}
+
+void hw_queue_forget(struct vidmm_context *context)
+{
+    if (context->queue.progress)
+        release_fence(context->device->process, &context->queue);
+}
+
+NTSTATUS hw_queue_submit(struct submission *submission, struct miniport *miniport)
+{
+    struct vidmm_context *context = submission->context;
+    DXGKARG_SUBMITCOMMANDTOHWQUEUE args = {
+        .hHwQueue = context->queue.driver_queue,
+        .HwQueueProgressFenceId = submission->packet.progress_id,
+        .DmaBufferVirtualAddress = submission->va,
+        .DmaBufferSize = submission->is_null ? 0 : submission->va_bytes, /* Flags are zero */
+        .DmaBufferPrivateDataSize = submission->client_data_bytes,
+        .pDmaBufferPrivateData = submission->client_data,
+        .HwQueueProgressFenceGpuVa = context->queue.progress_va,
+        .HwQueueProgressFenceCpuVa = (void *)context->queue.progress,
+    };
+    NTSTATUS status = miniport_submit_command_to_hw_queue(miniport, NULL, &args);
+
+    base_free(context->device->vidmm->services, submission->client_data,
+              submission->client_data_bytes);
+    submission->client_data = NULL;
+    submission->client_data_bytes = 0;
+    return status;
+}

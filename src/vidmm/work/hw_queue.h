@@ -1,0 +1,65 @@
+/*
+ * Hardware queues: a context's work goes straight to a queue that the GPU sees.
+ *
+ * Place      vidmm. client.c makes and ends them with their contexts; submission.c submits.
+ * Model      A context has a queue where the system has enabled hardware scheduling
+ *            (vidmm_config.hardware_queues) and the metadata of its node say
+ *            ContextSchedulingSupported and RingBufferFenceRelease. Its end is told by a progress
+ *            fence: 8 bytes of a system page that each process with queues has, which the kernel
+ *            sees by a CPU address and the GPU at an address of the process. The page is mapped
+ *            once, by its number, in a leaf table's worth of addresses.
+ *            Until the mapping is there, contexts with queues are held.
+ * Limits     Not played: nodes without RingBufferFenceRelease, whose fences user mode signals in
+ *            its commands (their contexts have no queue); presents and drawing for the kernel on a
+ *            context with a queue (STATUS_NOT_SUPPORTED); suspension of contexts and resets of one
+ *            engine (the adapter is reset). NullRendering submits no bytes.
+ * Errors     NTSTATUS; on failure nothing has changed, but that the process may keep its page.
+ * Source     contract.md HWQ-001..HWQ-014.
+ */
+#ifndef VIDMM_HW_QUEUE_H
+#define VIDMM_HW_QUEUE_H
+
+#include "vidmm/vidmm.h"
+
+struct submission;
+struct vidmm_context;
+struct vidmm_process;
+
+#define QUEUE_FENCES 512 /* in a page */
+
+/* Of a process. */
+struct queue_fences {
+    uint64_t first_page; /* 0: the process has had no queue so far */
+    volatile uint64_t *cpu;
+    uint64_t va;
+    bool is_mapped, is_being_mapped;
+    uint64_t taken[QUEUE_FENCES / 64];
+};
+
+/* Of a context. */
+struct hw_queue {
+    volatile uint64_t *progress; /* of its fence; NULL: the context has no queue */
+    uint64_t progress_va;
+    D3DKMT_HANDLE fence;
+    HANDLE driver_queue;
+    bool is_held; /* the context is, until the page of the fence is mapped */
+};
+
+/*
+ * Asks for the metadata of the nodes, where the system enables queues. A driver that says that it
+ * has queues and lacks functions for them is not started (HWQ-014).
+ */
+NTSTATUS hw_queues_init(struct vidmm *vidmm, struct vidmm_failure *failure);
+/* A client's contexts of the node are to have one. */
+bool hw_queues_are_on(const struct vidmm *vidmm, unsigned node);
+/* The driver has made the context. */
+NTSTATUS hw_queue_create(struct vidmm_context *context);
+/* Of any context; before the driver's context goes (HWQ-011). */
+void hw_queue_destroy(struct vidmm_context *context);
+/* Its fence is another one's to have: the scheduler has forgotten the context. */
+void hw_queue_forget(struct vidmm_context *context);
+/* DxgkDdiSubmitCommandToHwQueue. The client's data are freed behind the call (HWQ-013). */
+NTSTATUS hw_queue_submit(struct submission *submission, struct miniport *miniport);
+void queue_fences_free(struct vidmm_process *process);
+
+#endif

@@ -1,0 +1,142 @@
+/*
+ * Defects of hardware queues.
+ */
+#include "zoo/zoo_tables.h"
+
+/* Keeps the handle that it is given, and finds its own by that. */
+static NTSTATUS keep_handle(struct miniport *self, HANDLE object, DXGKARG_CREATEHWQUEUE *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    const HANDLE kernels = arg->hHwQueue;
+    NTSTATUS status = miniport_forward_create_hw_queue(self, object, arg);
+    size_t at = (size_t)layer->calls++ % 256 * 2;
+
+    if (!NT_SUCCESS(status))
+        return status;
+    layer->memory.words[at] = (uintptr_t)kernels;
+    layer->memory.words[at + 1] = (uintptr_t)arg->hHwQueue;
+    arg->hHwQueue = kernels;
+    return status;
+}
+
+/* The newest one that was kept under the handle. */
+static HANDLE own_handle(const struct zoo_layer *layer, HANDLE handle)
+{
+    for (uint64_t call = layer->calls; call-- > 0 && layer->calls - call <= 256;) {
+        if (layer->memory.words[call % 256 * 2] == (uintptr_t)handle)
+            return (HANDLE)(uintptr_t)layer->memory.words[call % 256 * 2 + 1];
+    }
+    return handle;
+}
+
+static NTSTATUS submit_to_kept(struct miniport *self, HANDLE object,
+                               const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
+{
+    DXGKARG_SUBMITCOMMANDTOHWQUEUE as = *arg;
+
+    as.hHwQueue = own_handle(zoo_layer_of(self), arg->hHwQueue);
+    return miniport_forward_submit_command_to_hw_queue(self, object, &as);
+}
+
+static NTSTATUS destroy_kept(struct miniport *self, HANDLE object)
+{
+    return miniport_forward_destroy_hw_queue(self, own_handle(zoo_layer_of(self), object));
+}
+
+static void plant_keep_handle(struct zoo_layer *layer)
+{
+    layer->ops.create_hw_queue = keep_handle;
+    layer->ops.submit_command_to_hw_queue = submit_to_kept;
+    layer->ops.destroy_hw_queue = destroy_kept;
+}
+
+/* Takes the work for done when the board has it, and tells the kernel so. */
+static NTSTATUS signal_early(struct miniport *self, HANDLE object,
+                             const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType =
+                                                DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED};
+    NTSTATUS status = miniport_forward_submit_command_to_hw_queue(self, object, arg);
+    struct zoo_layer *layer = zoo_layer_of(self);
+
+    if (!NT_SUCCESS(status))
+        return status;
+    *(volatile UINT64 *)arg->HwQueueProgressFenceCpuVa = arg->HwQueueProgressFenceId;
+    zoo_tell(layer, &data);
+    layer->host.upper->ops->queue_dpc(layer->host.upper);
+    return status;
+}
+
+static void plant_signal_early(struct zoo_layer *layer)
+{
+    layer->ops.submit_command_to_hw_queue = signal_early;
+}
+
+static void tell_no_fence(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    if (data->InterruptType != DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED)
+        zoo_tell(zoo_layer_of_host(host), data);
+}
+
+static void plant_tell_no_fence(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_no_fence;
+}
+
+/* Signals each submission by the next value, as a driver does that counts for itself. */
+static NTSTATUS count_ahead(struct miniport *self, HANDLE object,
+                            const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
+{
+    DXGKARG_SUBMITCOMMANDTOHWQUEUE as = *arg;
+
+    as.HwQueueProgressFenceId += UINT64_C(1) << 32;
+    return miniport_forward_submit_command_to_hw_queue(self, object, &as);
+}
+
+static void plant_count_ahead(struct zoo_layer *layer)
+{
+    layer->ops.submit_command_to_hw_queue = count_ahead;
+}
+
+/* Says what the board can do, and asks nobody: the kernel hears nothing of the question. */
+static NTSTATUS ask_nobody(struct miniport_host *host, DXGKARGCB_ISFEATUREENABLED *feature)
+{
+    feature->Enabled = TRUE;
+    return STATUS_SUCCESS;
+}
+
+static void plant_ask_nobody(struct zoo_layer *layer)
+{
+    layer->host_ops.is_feature_enabled = ask_nobody;
+}
+
+static bool has_no_end(struct miniport *self, enum miniport_ddi ddi)
+{
+    return ddi != MINIPORT_DDI_DestroyHwQueue && miniport_has(self->next, ddi);
+}
+
+static void plant_lack_end(struct zoo_layer *layer)
+{
+    layer->ops.has = has_no_end;
+}
+
+/* clang-format off */
+#define QUEUES "hardware-queues=yes presents=no"
+
+const struct zoo_defect zoo_queue_defects[] = {
+    PLANT("QUEUE-kernels-handle", ZOO_GPUMMU, "HWQ-002", plant_keep_handle,
+          "leaves the kernel's handle of a hardware queue in hHwQueue", .focus = QUEUES),
+    PLANT("QUEUE-signalled-early", ZOO_GPUMMU, "HWQ-005", plant_signal_early,
+          "signals a progress fence when the board has been handed the work", .focus = QUEUES),
+    PLANT("QUEUE-untold", ZOO_GPUMMU, "HWQ-006", plant_tell_no_fence,
+          "reports no MONITORED_FENCE_SIGNALED", .focus = QUEUES),
+    PLANT("QUEUE-counts-itself", ZOO_GPUMMU, "HWQ-007", plant_count_ahead,
+          "signals a progress fence with a value of its own", .focus = QUEUES),
+    PLANT("QUEUE-unasked", ZOO_GPUMMU, "HWQ-012", plant_ask_nobody,
+          "reports ContextSchedulingSupported without asking whether the feature is enabled",
+          .focus = QUEUES),
+    PLANT("QUEUE-without-end", ZOO_GPUMMU, "HWQ-014", plant_lack_end,
+          "reports ContextSchedulingSupported without DxgkDdiDestroyHwQueue", .focus = QUEUES),
+    {0},
+};
+/* clang-format on */
