@@ -78,9 +78,9 @@
 #define OSVERSION_MASK                0xFFFF0000u
 #define SPVERSION_MASK                0x0000FF00
 #define SUBVERSION_MASK               0x000000FF
-#define OSVER(version)                ((version) & OSVERSION_MASK)
-#define SPVER(version)                (((version) & SPVERSION_MASK) >> 8)
-#define SUBVER(version)               ((version) & SUBVERSION_MASK)
+#define OSVER(version)                ((version)&OSVERSION_MASK)
+#define SPVER(version)                (((version)&SPVERSION_MASK) >> 8)
+#define SUBVER(version)               ((version)&SUBVERSION_MASK)
 #define WDK_NTDDI_OF_WINNT_2(version) version##0000
 #define WDK_NTDDI_OF_WINNT(version)   WDK_NTDDI_OF_WINNT_2(version)
 
