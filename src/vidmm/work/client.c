@@ -149,6 +149,8 @@ void vidmm_process_own_ranges(const struct vidmm_process *process,
         if (allocation_is_internal(mapping->allocation))
             tell(context, mapping->va, PAGE_BYTES_OF(mapping->page_count));
     }
+    if (process->queue_fences.va)
+        tell(context, process->queue_fences.va, PAGE_BYTES);
 }
 
 /* ---- Devices --------------------------------------------------------------------------------- */

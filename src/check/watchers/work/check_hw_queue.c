@@ -9,8 +9,7 @@
 
 struct queue_node {
     DXGK_NODEMETADATA_FLAGS flags;
-    bool is_due;    /* a submission to a queue has run, and nobody was told */
-    bool is_missed; /* that was so when the interrupt was taken */
+    unsigned interrupts; /* that the driver took since a submission has run, or a report */
 };
 
 struct queue_watch {
@@ -147,6 +146,22 @@ static void before_destroy_context(struct check *check, HANDLE context)
                    "is called for the context of a hardware queue that lives");
 }
 
+/* The system gives up waiting. What ran a few interrupts ago may have its own still on the way. */
+static void before_reset(struct check *check, const struct queue_watch *watch)
+{
+    const struct id_map *queues = &check_ledger(check)->objects[CHECK_QUEUE];
+    struct check_queue *queue;
+    size_t position = 0;
+
+    while ((queue = id_map_next(queues, &position)))
+        CHECK_RULE(check, RULE_HWQ_006,
+                   *queue->progress <= queue->seen || watch->nodes[queue->node].interrupts < 6,
+                   &queue->object, "",
+                   "the progress fence has 0x%llx, and no MONITORED_FENCE_SIGNALED was reported "
+                   "behind 0x%llx: the engine is taken for one that hangs",
+                   (unsigned long long)*queue->progress, (unsigned long long)queue->seen);
+}
+
 static void before(struct check *check, void *state, const struct check_call *call)
 {
     struct queue_watch *watch = state;
@@ -170,9 +185,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
     case MINIPORT_DDI_SubmitCommandToHwQueue:
         before_submit(check, watch, call);
         break;
-    case MINIPORT_DDI_InterruptRoutine:
-        for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
-            watch->nodes[i].is_missed = watch->nodes[i].is_due;
+    case MINIPORT_DDI_ResetFromTimeout:
+        before_reset(check, watch);
         break;
     default:
         break;
@@ -215,18 +229,6 @@ static void after_create(struct check *check, const struct check_call *call)
                                                                   : "that of another queue");
 }
 
-static void after_interrupt(struct check *check, struct queue_watch *watch)
-{
-    for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
-        if (watch->nodes[i].is_missed)
-            CHECK_RULE(check, RULE_HWQ_006, !watch->nodes[i].is_due, NULL, "",
-                       "a submission to a hardware queue of node %u has run, and no "
-                       "MONITORED_FENCE_SIGNALED was reported",
-                       i);
-        watch->nodes[i].is_missed = false;
-    }
-}
-
 static void after(struct check *check, void *state, const struct check_call *call)
 {
     struct queue_watch *watch = state;
@@ -241,13 +243,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
             after_create(check, call);
         break;
     case MINIPORT_DDI_InterruptRoutine:
-        if (call->is_ours)
-            after_interrupt(check, watch);
-        break;
-    case MINIPORT_DDI_ResetFromTimeout:
-    case MINIPORT_DDI_SetPowerState:
-        for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
-            watch->nodes[i].is_due = watch->nodes[i].is_missed = false;
+        for (unsigned i = 0; call->is_ours && i < CHECK_MAX_NODES; i++)
+            watch->nodes[i].interrupts++;
         break;
     default:
         break;
@@ -289,19 +286,26 @@ static void callback(struct check *check, void *state, const struct check_callba
         data->InterruptType != DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED ||
         data->MonitoredFenceSignaled.NodeOrdinal >= CHECK_MAX_NODES)
         return;
-    watch->nodes[data->MonitoredFenceSignaled.NodeOrdinal].is_due = false;
+    watch->nodes[data->MonitoredFenceSignaled.NodeOrdinal].interrupts = 0;
     look_at_values(check, data->MonitoredFenceSignaled.NodeOrdinal);
 }
 
 /* Its fence says that it has ended. */
 static void retired(struct check *check, void *state, const struct check_packet *packet)
 {
-    if (!packet->queue || !check_ledger(check)->has_gpu)
+    const struct check_queue *queue = check_find_queue(check_ledger(check), packet->queue);
+
+    if (!packet->queue)
         return;
-    CHECK_RULE(check, RULE_HWQ_005, packet->is_gpu_done,
-               object_of(check_find_queue(check_ledger(check), packet->queue)), "",
-               "the progress fence has 0x%llx, and the GPU has not run that submission",
-               (unsigned long long)packet->progress);
+    if (queue)
+        CHECK_RULE(check, RULE_HWQ_006, packet->progress <= queue->seen, &queue->object, "",
+                   "the progress fence has 0x%llx, and no MONITORED_FENCE_SIGNALED was reported "
+                   "behind 0x%llx",
+                   (unsigned long long)packet->progress, (unsigned long long)queue->seen);
+    if (check_ledger(check)->has_gpu)
+        CHECK_RULE(check, RULE_HWQ_005, packet->is_gpu_done, object_of(queue), "",
+                   "the progress fence has 0x%llx, and the GPU has not run that submission",
+                   (unsigned long long)packet->progress);
 }
 
 static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
@@ -310,7 +314,7 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
 
     if (event->kind == CHECK_GPU_DONE && event->packet && event->packet->queue &&
         event->node < CHECK_MAX_NODES)
-        watch->nodes[event->node].is_due = true;
+        watch->nodes[event->node].interrupts = 0;
 }
 
 static unsigned stands_still(struct check *check, void *state)
@@ -326,9 +330,12 @@ static unsigned stands_still(struct check *check, void *state)
             continue;
         count++;
         CHECK_RULE(check, RULE_HWQ_006, false, &queue->object, "",
-                   "0x%llx was submitted, and the progress fence stays at 0x%llx: nothing is left "
+                   "0x%llx was submitted, the progress fence has 0x%llx, and %s: nothing is left "
                    "that could happen (Windows resets the engine)",
-                   (unsigned long long)packet->progress, (unsigned long long)*queue->progress);
+                   (unsigned long long)packet->progress, (unsigned long long)*queue->progress,
+                   *queue->progress < packet->progress
+                       ? "stays there"
+                       : "no MONITORED_FENCE_SIGNALED was reported");
     }
     return count;
 }
@@ -339,13 +346,12 @@ const struct check_watcher check_hw_queue_watcher = {
     .before = before,
     .before_calls = CHECK_CALLS(MINIPORT_DDI_CreateContext, MINIPORT_DDI_CreateHwQueue,
                                 MINIPORT_DDI_DestroyHwQueue, MINIPORT_DDI_DestroyContext,
-                                MINIPORT_DDI_SubmitCommandToHwQueue, MINIPORT_DDI_InterruptRoutine),
+                                MINIPORT_DDI_SubmitCommandToHwQueue, MINIPORT_DDI_ResetFromTimeout),
     .after = after,
     .after_calls = CHECK_CALLS(MINIPORT_DDI_GetNodeMetadata, MINIPORT_DDI_CreateHwQueue,
-                               MINIPORT_DDI_InterruptRoutine, MINIPORT_DDI_ResetFromTimeout,
-                               MINIPORT_DDI_SetPowerState),
+                               MINIPORT_DDI_InterruptRoutine),
     .callback = callback,
-    .retired = retired,
     .gpu = gpu,
+    .retired = retired,
     .stands_still = stands_still,
 };

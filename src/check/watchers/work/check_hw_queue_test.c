@@ -322,6 +322,7 @@ RULE_BROKEN(HWQ_006)
     submit(rig, 1);
     test.reports = false;
     run(rig, 1);
+    assert_int_equal(check_stands_still(rig->check), 1);
 }
 
 RULE_KEPT(HWQ_006)
