@@ -1129,8 +1129,8 @@ NTSTATUS vidmm_update_gpu_va(struct vidmm_context *context, unsigned count,
 bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segment,
                         uint64_t *out_offset, uint64_t *out_entry_count);
 /*
- * Tells the ranges of the process that the client has not mapped: those of DMA buffers for presents,
- * of the driver's own allocations and of progress fences. In any order.
+ * Tells the ranges of the process that the client has not mapped: those of DMA buffers for
+ * presents, of the driver's own allocations and of progress fences. In any order.
  */
 void vidmm_process_own_ranges(const struct vidmm_process *process,
                               void (*tell)(void *context, uint64_t va, uint64_t bytes),
