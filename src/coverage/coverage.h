@@ -20,9 +20,9 @@
  *            Operations and lists are set by the manager and read by the driver; descriptors are
  *            set by the driver and read by the manager. Requests are the driver's alone to fill in,
  *            and of small calls there is little to read: only their arms count. A member that
- * shares its bytes with another one counts only in calls in which it is the one that is meant. Bits
- * that are loaded as a whole word count as read together. Which address a pointer or a handle has,
- * nobody chose: two runs may find the same memory or not.
+ *            shares its bytes with another one counts only in calls in which it is the one that is
+ *            meant. Bits that are loaded as a whole word count as read together. Which address a
+ *            pointer or a handle has, nobody chose: two runs may find the same memory or not.
  *
  *            An arm is an alternative that the documents name: a member is NULL or not, segment 0
  *            or another one, a flag is set or clear, or several of these together. An arm is

@@ -15,11 +15,6 @@
 /* ---- Driver capabilities --------------------------------------------------------------------- */
 
 /*
- * DXGK_DRIVERCAPS has grown at its end with every version. The kernel's own is as long as
- * OutputDataSize says; it gets that much of ours, but at least the members of WDDM 1.1. Keeps
- * PT-001, PATCH-013, TDR-013, ADL-001.
- */
-/*
  * The version of which the driver is where the kernel's interface is of that version: what it tells
  * by DRIVERCAPS and by WDDMDEVICECAPS.
  */
@@ -35,6 +30,11 @@ static DXGK_WDDMVERSION wddm_version(const struct refkmd_adapter *adapter, ULONG
                                                                   : DXGKDDI_WDDMv1;
 }
 
+/*
+ * DXGK_DRIVERCAPS has grown at its end with every version. The kernel's own is as long as
+ * OutputDataSize says; it gets that much of ours, but at least the members of WDDM 1.1. Keeps
+ * PT-001, PATCH-013, TDR-013, ADL-001.
+ */
 static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
                                   const DXGKARG_QUERYADAPTERINFO *query)
 {

@@ -11,10 +11,11 @@
  *            The driver reports fence ids from its interrupt routine (notify_interrupt) and the
  *            packets retire when its DPC calls notify_dpc: in order, each exactly once.
  * Queues     A context may have a hardware queue (vidsch_context_set_queue()): its packets go to
- * that, up to the node's limit, and each is complete when the queue's progress fence, a value in
- * memory, has the packet's id. They complete in their order within the queue, and in any order
- * beside those of other queues. Ids of all queues of a node are different; the low half of one is
- * the node's fence id. A node with queues is not preempted, and its engine is not reset alone.
+ *            that, up to the node's limit, and each is complete when the queue's progress fence, a
+ *            value in memory, has the packet's id. They complete in their order within the queue,
+ *            and in any order beside those of other queues. Ids of all queues of a node are
+ *            different; the low half of one is the node's fence id. A node with queues is not
+ *            preempted, and its engine is not reset alone.
  * Preemption A node can be told to let go of unfinished packets (vidsch_preempt()). Packets that
  *            have not run come back: paging packets with the fence ids they had, in order and
  *            before anything else, others to the head of their context, with new ids.

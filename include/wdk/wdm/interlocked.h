@@ -1,5 +1,5 @@
 /*
- * Interlocked operations: on 16, 32 and 64 bits, on pointers and on single bits.
+ * Interlocked operations: on 8, 16, 32 and 64 bits, on pointers and on single bits.
  *
  * Place   include/wdk/wdm. All are full barriers, those of the names with Acquire, Release and
  *         NoFence too, which promise less. Increment, Decrement and Add return the new value, all

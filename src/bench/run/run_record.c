@@ -382,6 +382,10 @@ static void note_interrupt(struct run_record *record, const DXGKARGCB_NOTIFY_INT
         node = data->DmaCompleted.NodeOrdinal;
         fence = data->DmaCompleted.SubmissionFenceId;
         break;
+    case DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED:
+        node = data->HwQueuePageFaulted.NodeOrdinal;
+        fence = (uint32_t)data->HwQueuePageFaulted.FaultedFenceId;
+        break;
     case DXGK_INTERRUPT_DMA_PREEMPTED:
         node = data->DmaPreempted.NodeOrdinal;
         fence = data->DmaPreempted.PreemptionFenceId;

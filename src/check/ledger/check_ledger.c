@@ -614,6 +614,7 @@ void check_ledger_leave(struct check_ledger *ledger, const struct check_call *ca
             leave(ledger, CHECK_CONTEXT, call->object);
         break;
     case MINIPORT_DDI_DestroyHwQueue:
+        check_ledger_forget_queue(ledger, call->object);
         leave(ledger, CHECK_QUEUE, call->object);
         break;
     case MINIPORT_DDI_DestroyContext: {

@@ -480,15 +480,17 @@ void check_ledger_reuse_handle(struct check_ledger *ledger, const void *handle);
 /* After the watchers have seen it. */
 void check_ledger_leave(struct check_ledger *ledger, const struct check_call *call);
 
-/*
- * What an interrupt of a node means: hands each packet that it finishes to retired, oldest first,
- * then forgets it.
- */
 /* The driver refused the packet. */
 void check_ledger_refuse(struct check_ledger *ledger, const DXGKARG_SUBMITCOMMANDVIRTUAL *arg);
 /* The same of a hardware queue: it is not under way, and its fence says nothing of it. */
 void check_ledger_refuse_queued(struct check_ledger *ledger,
                                 const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg);
+/* A hardware queue goes, and its handle may be another one's next. */
+void check_ledger_forget_queue(struct check_ledger *ledger, HANDLE queue);
+/*
+ * What an interrupt of a node means: hands each packet that it finishes to retired, oldest first,
+ * then forgets it.
+ */
 void check_ledger_interrupt(struct check_ledger *ledger,
                             const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
                             void (*retired)(void *context, const struct check_packet *packet),

@@ -362,6 +362,15 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
     return packet;
 }
 
+void check_ledger_forget_queue(struct check_ledger *ledger, HANDLE queue)
+{
+    struct check_packet *packet, *following;
+
+    list_for_each_safe (packet, following, &ledger->packets, struct check_packet, link)
+        if (packet->queue == queue)
+            forget_packet(ledger, packet);
+}
+
 void check_ledger_refuse_queued(struct check_ledger *ledger,
                                 const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
 {

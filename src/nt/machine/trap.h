@@ -18,7 +18,8 @@
  *            The IRQL. Moves from and to CR8, which compilers inline for KeGetCurrentIrql() and
  *            KeRaiseIrql(), are those functions.
  *
- *            Instructions for a kernel only. "in" and "out" reach the ports (port.h). Disabling
+ *            Instructions for a kernel only. "in" and "out" reach the ports (port.h), but for
+ *            their string forms, which are exceptions. Disabling
  *            interrupts, flushing caches: nothing to do on the one processor of the bench. Machine
  *            register access, halting: reported, reads give zero. "int 29h" (__fastfail) is bug
  *            check 0x139 with its code.

@@ -572,6 +572,8 @@ static bool reset_engines(struct vidmm *vidmm, unsigned node, DXGK_TDR_TYPE type
     group.NodeOrdinal = engine.NodeOrdinal = node;
     if (NT_SUCCESS(miniport_query_dependent_engine_group(vidmm->miniport, NULL, &group)))
         mask |= group.DependentNodeOrdinalMask;
+    if (mask & vidmm->queue_nodes) /* resets of engines with hardware queues are not played */
+        return false;
     if (miniport_query_engine_status(vidmm->miniport, NULL, &engine) != STATUS_SUCCESS)
         vidmm_driver_error(vidmm, "TDR-013", "DxgkDdiQueryEngineStatus failed for node %u", node);
     tell_before_reset(vidmm, &cause);

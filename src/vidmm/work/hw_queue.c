@@ -133,19 +133,23 @@ static NTSTATUS take_addresses(struct vidmm_process *process)
         range_allocator_take(&process->space.ranges, &request, &process->queue_fences.va));
 }
 
-/*
- * The page and its addresses stay with the process from the first attempt on. A mapping that failed
- * is tried again by the next context.
- */
+/* The page and its addresses stay with the process from the first attempt on. */
 static NTSTATUS open_fences(struct vidmm_process *process)
 {
     struct queue_fences *fences = &process->queue_fences;
     NTSTATUS status = fences->first_page ? STATUS_SUCCESS : take_page(process);
 
-    if (NT_SUCCESS(status) && !fences->va)
-        status = take_addresses(process);
-    if (!NT_SUCCESS(status) || fences->is_mapped || fences->is_being_mapped)
-        return status;
+    return NT_SUCCESS(status) && !fences->va ? take_addresses(process) : status;
+}
+
+/* The mapping may end within the call, as it may fail there. */
+static NTSTATUS map_fences(struct vidmm_process *process)
+{
+    struct queue_fences *fences = &process->queue_fences;
+    NTSTATUS status;
+
+    if (fences->is_being_mapped)
+        return STATUS_SUCCESS;
     fences->is_being_mapped = true;
     status =
         vidmm_map_physical(process, fences->va, 0, device_page(process->vidmm, fences->first_page),
@@ -220,14 +224,29 @@ NTSTATUS hw_queue_create(struct vidmm_context *context)
         goto release_fence;
     queue->driver_queue = args.hHwQueue;
     vidsch_context_set_queue(context->scheduler, queue->progress);
-    queue->is_held = !process->queue_fences.is_mapped;
-    if (queue->is_held)
-        vidsch_context_hold(context->scheduler);
-    return STATUS_SUCCESS;
+    status = hw_queue_ready(context);
+    if (NT_SUCCESS(status))
+        return STATUS_SUCCESS;
+    hw_queue_destroy(context);
 
 release_fence:
     release_fence(process, queue);
     return status;
+}
+
+NTSTATUS hw_queue_ready(struct vidmm_context *context)
+{
+    struct vidmm_process *process = context->device->process;
+    NTSTATUS status;
+
+    if (!context->queue.progress || process->queue_fences.is_mapped)
+        return STATUS_SUCCESS;
+    if (!context->queue.is_held) {
+        context->queue.is_held = true;
+        vidsch_context_hold(context->scheduler);
+    }
+    status = map_fences(process);
+    return NT_SUCCESS(status) ? device_refusal(context->device) : status;
 }
 
 void hw_queue_destroy(struct vidmm_context *context)

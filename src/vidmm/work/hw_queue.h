@@ -13,7 +13,8 @@
  *            its commands (their contexts have no queue); presents and drawing for the kernel on a
  *            context with a queue (STATUS_NOT_SUPPORTED); suspension of contexts and resets of one
  *            engine (the adapter is reset). NullRendering submits no bytes.
- * Errors     NTSTATUS; on failure nothing has changed, but that the process may keep its page.
+ * Errors     NTSTATUS; on failure nothing has changed, but that the process may keep its page, its
+ *            addresses and a mapping that is under way.
  * Source     contract.md HWQ-001..HWQ-014.
  */
 #ifndef VIDMM_HW_QUEUE_H
@@ -54,6 +55,11 @@ NTSTATUS hw_queues_init(struct vidmm *vidmm, struct vidmm_failure *failure);
 bool hw_queues_are_on(const struct vidmm *vidmm, unsigned node);
 /* The driver has made the context. */
 NTSTATUS hw_queue_create(struct vidmm_context *context);
+/*
+ * Before each submission, of any context. A page of fences whose mapping has failed is mapped again
+ * and the context held until then. Errors: those of vidmm_map_physical() and of the device.
+ */
+NTSTATUS hw_queue_ready(struct vidmm_context *context);
 /* Of any context; before the driver's context goes (HWQ-011). */
 void hw_queue_destroy(struct vidmm_context *context);
 /* Its fence is another one's to have: the scheduler has forgotten the context. */

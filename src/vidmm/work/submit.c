@@ -110,6 +110,8 @@ NTSTATUS vidmm_submit_virtual_with(struct vidmm_context *context,
     if (!NT_SUCCESS(status))
         return status;
     status = context->root_is_set ? STATUS_SUCCESS : context_set_root(context);
+    if (NT_SUCCESS(status))
+        status = hw_queue_ready(context);
     if (!NT_SUCCESS(status))
         return status;
     submission = submission_create(
