@@ -158,7 +158,7 @@ static void before_reset(struct check *check, const struct queue_watch *watch)
     while ((queue = id_map_next(queues, &position)))
         CHECK_RULE(check, RULE_HWQ_006,
                    *queue->progress <= queue->seen || queue->node >= CHECK_MAX_NODES ||
-                       watch->nodes[queue->node].interrupts < 6,
+                       watch->nodes[queue->node].interrupts < 40,
                    &queue->object, "",
                    "the progress fence has 0x%llx, and no MONITORED_FENCE_SIGNALED was reported "
                    "behind 0x%llx: the engine is taken for one that hangs",
