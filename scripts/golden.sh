@@ -59,7 +59,7 @@ awk -F '"' '
     $2 == "seeds" { is_list = 0 }
     is_list && $2 { rules = rules " " $2 }
     $2 == "operations" { gsub(/[^0-9]/, "", $3); operations = $3 }
-    $2 == "told" { told = id ~ /^D10-pointer-overruns|^D12-private-b|^TABLE-/ || $4 ~ /^0+$/ ? "-" : $4 }
+    $2 == "told" { told = id ~ /^D10-pointer-overruns|^D12-private-b|^QUEUE-kernels-handle|^TABLE-/ || $4 ~ /^0+$/ ? "-" : $4 }
     $2 == "causes" && id !~ /^(MEM|USER)-/ {
         gsub(/[^0-9]/, "", $3)
         printf "%-27s %-9s %-9s %8d %5d %-16s %s\n", id, model, found, operations, $3, told, rules
