@@ -1070,7 +1070,7 @@ NTSTATUS vidmm_map_gpu_va(struct vidmm_process *process, const struct vidmm_map_
 /*
  * Maps pages of a segment chosen by the caller (segment 0: system pages), whoever owns them: what a
  * capture of another memory manager says. The range may have been mapped like this before: it is
- * replaced. STATUS_RESOURCE_IN_USE: an allocation is mapped there.
+ * replaced. STATUS_RESOURCE_IN_USE: an allocation is mapped there, or something of the manager's.
  *
  * The mapping outlives sleeps and resets; what is in the pages is the caller's, and is not saved.
  * After a reset the devices of a process that maps pages of local memory are in error.
@@ -1085,6 +1085,7 @@ NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned
 /*
  * Unmaps physical mappings in [va, va + bytes); what was not mapped stays so. Updates of physical
  * pages count in the order of the calls: behind one whose tables wait for room, others wait, too.
+ * STATUS_RESOURCE_IN_USE: something of the manager's is mapped there.
  */
 NTSTATUS vidmm_unmap_physical(struct vidmm_process *process, uint64_t va, uint64_t bytes,
                               vidmm_done done, void *context);

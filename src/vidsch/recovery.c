@@ -282,10 +282,19 @@ static bool abort_through(struct vidsch *vidsch, struct node *node, uint32_t las
 
 void vidsch_end_fault(struct vidsch *vidsch, struct node *node)
 {
+    struct vidsch_packet *packet;
+
     if (!node->goes_on)
         return;
     node->goes_on = false;
-    abort_through(vidsch, node, node->faulted_id, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
+    packet = vidsch_find_submitted(node, node->faulted_id);
+    if (!packet || !packet->progress_id) {
+        abort_through(vidsch, node, node->faulted_id, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
+    } else if (!packet->has_failed) { /* other queues go on: it retires in its turn */
+        node->in_flight--;
+        packet->has_failed = true;
+        packet->failure = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+    }
     vidsch->run_again = true;
 }
 

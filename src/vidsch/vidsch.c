@@ -485,33 +485,48 @@ static bool names_packet(const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
     return !(data->DmaPageFaulted.PageFaultFlags & DXGK_PAGE_FAULT_FENCE_INVALID);
 }
 
-/* What is before the packet that faulted is complete; a reset counts that packet, too. */
-static void record_fault(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+/* The node of a fault that there is room for; NULL: it is an error of the driver's. */
+static struct node *node_of_fault(struct vidsch *vidsch, unsigned node_index, uint32_t id)
 {
-    unsigned node_index = data->DmaPageFaulted.NodeOrdinal;
     struct node *node;
-    uint32_t id = data->DmaPageFaulted.FaultedFenceId;
-    unsigned slot;
 
     if (node_index >= vidsch->config.node_count) {
         record_error(vidsch, ERROR_NODE, node_index, id);
-        return;
+        return NULL;
     }
     node = &vidsch->nodes[node_index];
-    if (node->faults.count == vidsch->config.hardware_queue_depth) {
-        record_error(vidsch, ERROR_FAULT_RING, node_index, id);
+    if (node->faults.count < vidsch->config.hardware_queue_depth)
+        return node;
+    record_error(vidsch, ERROR_FAULT_RING, node_index, id);
+    return NULL;
+}
+
+static void push_fault(struct vidsch *vidsch, struct node *node,
+                       const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    unsigned slot =
+        (node->faults.first + node->faults.count++) % vidsch->config.hardware_queue_depth;
+
+    node->faults.data[slot] = *data;
+}
+
+/* What is before the packet that faulted is complete; a reset counts that packet, too. */
+static void record_fault(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    uint32_t id = data->DmaPageFaulted.FaultedFenceId;
+    struct node *node = node_of_fault(vidsch, data->DmaPageFaulted.NodeOrdinal, id);
+
+    if (!node)
         return;
-    }
     if (names_packet(data)) {
         if (!is_after(id, node->reported_id) || is_after(id, node->submitted_id)) {
-            record_error(vidsch, ERROR_FAULT_ID, node_index, id);
+            record_error(vidsch, ERROR_FAULT_ID, data->DmaPageFaulted.NodeOrdinal, id);
             return;
         }
         node->reported_id = id - 1;
         node->heard_id = id;
     }
-    slot = (node->faults.first + node->faults.count++) % vidsch->config.hardware_queue_depth;
-    node->faults.data[slot] = *data;
+    push_fault(vidsch, node, data);
 }
 
 /*
@@ -521,30 +536,21 @@ static void record_fault(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT
 static void record_queue_fault(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
     DXGKARGCB_NOTIFY_INTERRUPT_DATA fault = {.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED};
-    unsigned node_index = data->HwQueuePageFaulted.NodeOrdinal;
-    struct node *node;
+    const UINT id = (UINT)data->HwQueuePageFaulted.FaultedFenceId;
+    struct node *node = node_of_fault(vidsch, data->HwQueuePageFaulted.NodeOrdinal, id);
 
-    fault.DmaPageFaulted.FaultedFenceId = (UINT)data->HwQueuePageFaulted.FaultedFenceId;
+    if (!node)
+        return;
+    fault.DmaPageFaulted.FaultedFenceId = id;
     fault.DmaPageFaulted.FaultedPipelineStage = data->HwQueuePageFaulted.FaultedPipelineStage;
     fault.DmaPageFaulted.FaultedBindTableEntry = data->HwQueuePageFaulted.FaultedBindTableEntry;
     fault.DmaPageFaulted.PageFaultFlags = data->HwQueuePageFaulted.PageFaultFlags;
     fault.DmaPageFaulted.FaultedVirtualAddress = data->HwQueuePageFaulted.FaultedVirtualAddress;
-    fault.DmaPageFaulted.NodeOrdinal = node_index;
+    fault.DmaPageFaulted.NodeOrdinal = data->HwQueuePageFaulted.NodeOrdinal;
     fault.DmaPageFaulted.EngineOrdinal = data->HwQueuePageFaulted.EngineOrdinal;
     fault.DmaPageFaulted.PageTableLevel = data->HwQueuePageFaulted.PageTableLevel;
     fault.DmaPageFaulted.FaultErrorCode = data->HwQueuePageFaulted.FaultErrorCode;
-    if (node_index >= vidsch->config.node_count) {
-        record_error(vidsch, ERROR_NODE, node_index, fault.DmaPageFaulted.FaultedFenceId);
-        return;
-    }
-    node = &vidsch->nodes[node_index];
-    if (node->faults.count == vidsch->config.hardware_queue_depth) {
-        record_error(vidsch, ERROR_FAULT_RING, node_index, fault.DmaPageFaulted.FaultedFenceId);
-        return;
-    }
-    node->faults
-        .data[(node->faults.first + node->faults.count++) % vidsch->config.hardware_queue_depth] =
-        fault;
+    push_fault(vidsch, node, &fault);
 }
 
 static void note_preemption(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
@@ -676,7 +682,7 @@ static void tell_error(struct vidsch *vidsch, const struct report_error *error)
     vidsch->events->driver_error(vidsch->events->context, rule, text);
 }
 
-static struct vidsch_packet *find_submitted(const struct node *node, uint32_t id)
+struct vidsch_packet *vidsch_find_submitted(const struct node *node, uint32_t id)
 {
     struct vidsch_packet *packet;
 
@@ -695,7 +701,7 @@ static void tell_fault(struct vidsch *vidsch, unsigned node_index,
     const struct vidsch_packet *packet = NULL;
 
     if (names_packet(data))
-        packet = find_submitted(node, data->DmaPageFaulted.FaultedFenceId);
+        packet = vidsch_find_submitted(node, data->DmaPageFaulted.FaultedFenceId);
     if (packet && !vidsch_fault_needs_reset(data)) {
         node->goes_on = true;
         node->faulted_id = packet->fence_id;

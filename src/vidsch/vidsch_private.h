@@ -156,6 +156,9 @@ void vidsch_take_queue(struct vidsch_context *context, struct list *taken);
 /* The packet leaves; neither it nor its context is touched after its function was called. */
 void vidsch_retire(struct vidsch *vidsch, struct vidsch_packet *packet, NTSTATUS status);
 
+/* The packet of that id that the driver took, and that has not retired; NULL: there is none. */
+struct vidsch_packet *vidsch_find_submitted(const struct node *node, uint32_t id);
+
 /* How far the hardware queues of the node are now. True: further than when it was asked last. */
 bool vidsch_look_at_queues(struct vidsch *vidsch, unsigned node);
 

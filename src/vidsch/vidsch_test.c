@@ -929,9 +929,46 @@ static void a_fault_in_a_queue_is_told_like_any_other(void **state)
     bench_fini(&bench);
 }
 
+/* The other queue's packet is older, and goes on; so does what its own queue has behind it. */
+static void a_fault_in_a_queue_that_needs_no_reset_costs_its_packet_alone(void **state)
+{
+    volatile uint64_t values[2] = {0, 0};
+    struct bench bench;
+    struct vidsch_context *contexts[2];
+    struct test_packet packets[3];
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED};
+
+    bench_init(&bench, 1, 4, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        contexts[i] = new_context(&bench, 0, false);
+        vidsch_context_set_queue(contexts[i], &values[i]);
+    }
+    packets_init(&bench, packets, 3);
+    vidsch_submit(contexts[0], &packets[0].base);
+    vidsch_submit(contexts[1], &packets[1].base);
+    vidsch_submit(contexts[1], &packets[2].base);
+    data.HwQueuePageFaulted.FaultedFenceId = packets[1].base.progress_id;
+    vidsch_notify_interrupt(bench.vidsch, &data);
+    vidsch_notify_dpc(bench.vidsch);
+    assert_int_equal(bench.fault_count, 1);
+    assert_string_equal(bench.log, "sA sB sC");
+    values[0] = packets[0].base.progress_id;
+    values[1] = packets[2].base.progress_id;
+    vidsch_notify_dpc(bench.vidsch);
+    assert_null(strstr(bench.log, "fA"));
+    assert_non_null(strstr(bench.log, "rA"));
+    assert_non_null(strstr(bench.log, "fB"));
+    assert_non_null(strstr(bench.log, "rC"));
+    assert_int_equal(bench.error_count, 0);
+    for (unsigned i = 0; i < 2; i++)
+        vidsch_context_destroy(contexts[i]);
+    bench_fini(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fault_in_a_queue_that_needs_no_reset_costs_its_packet_alone),
         cmocka_unit_test(packets_of_queues_end_by_the_fences_of_their_queues),
         cmocka_unit_test(a_queue_is_limited_and_its_ids_go_on_behind_the_wrap),
         cmocka_unit_test(the_watchdog_looks_at_the_fence_of_a_queue),

@@ -71,5 +71,9 @@ bool mapping_privileged_range(const struct address_space *space, uint64_t *out_s
 NTSTATUS range_result(enum range_status status);
 /* Part of the range is among those addresses. */
 bool mapping_touches_privileged(const struct address_space *space, uint64_t va, uint64_t bytes);
+/* vidmm_map_physical(), where nothing of the manager's own is refused. */
+NTSTATUS mapping_map_physical(struct vidmm_process *process, uint64_t va, unsigned segment,
+                              uint64_t first_page, uint64_t page_count, uint32_t protect,
+                              vidmm_done done, void *context);
 
 #endif

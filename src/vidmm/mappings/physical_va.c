@@ -254,9 +254,17 @@ static NTSTATUS queue_physical(struct physical_update *update)
     return STATUS_SUCCESS;
 }
 
-NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned segment,
-                            uint64_t first_page, uint64_t page_count, uint32_t protect,
-                            vidmm_done done, void *context)
+/* A leaf table's worth of addresses that the manager maps its own page in: that of fences. */
+static bool touches_own(const struct vidmm_process *process, uint64_t va, uint64_t bytes)
+{
+    const uint64_t own = process->queue_fences.va;
+
+    return own && va < own + page_table_coverage(process->vidmm, 1) && own < va + bytes;
+}
+
+NTSTATUS mapping_map_physical(struct vidmm_process *process, uint64_t va, unsigned segment,
+                              uint64_t first_page, uint64_t page_count, uint32_t protect,
+                              vidmm_done done, void *context)
 {
     struct vidmm *vidmm = process->vidmm;
     struct physical_update *update;
@@ -301,6 +309,16 @@ free_update:
     return status;
 }
 
+NTSTATUS vidmm_map_physical(struct vidmm_process *process, uint64_t va, unsigned segment,
+                            uint64_t first_page, uint64_t page_count, uint32_t protect,
+                            vidmm_done done, void *context)
+{
+    if (touches_own(process, va, PAGE_BYTES_OF(page_count)))
+        return STATUS_RESOURCE_IN_USE;
+    return mapping_map_physical(process, va, segment, first_page, page_count, protect, done,
+                                context);
+}
+
 NTSTATUS vidmm_unmap_physical(struct vidmm_process *process, uint64_t va, uint64_t bytes,
                               vidmm_done done, void *context)
 {
@@ -309,6 +327,8 @@ NTSTATUS vidmm_unmap_physical(struct vidmm_process *process, uint64_t va, uint64
 
     if (!is_aligned(bytes, PAGE_BYTES))
         return STATUS_INVALID_PARAMETER;
+    if (touches_own(process, va, bytes))
+        return STATUS_RESOURCE_IN_USE;
     status = create_update(process, va, bytes / PAGE_BYTES, done, context, &update);
     if (!NT_SUCCESS(status))
         return status;
