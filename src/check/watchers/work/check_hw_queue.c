@@ -7,6 +7,12 @@
 
 #include "base/bits.h"
 
+/*
+ * As many interrupts may pass before one that is on its way, or lost and asked for by the system:
+ * those of other nodes, of displays and of whatever shares the line.
+ */
+#define OTHER_INTERRUPTS 40
+
 struct queue_node {
     DXGK_NODEMETADATA_FLAGS flags;
     unsigned interrupts; /* that the driver took since a submission has run, or a report */
@@ -148,7 +154,7 @@ static void before_destroy_context(struct check *check, HANDLE context)
                    "is called for the context of a hardware queue that lives");
 }
 
-/* The system gives up waiting. What ran a few interrupts ago may have its own still on the way. */
+/* The system gives up waiting. */
 static void before_reset(struct check *check, const struct queue_watch *watch)
 {
     const struct id_map *queues = &check_ledger(check)->objects[CHECK_QUEUE];
@@ -158,7 +164,7 @@ static void before_reset(struct check *check, const struct queue_watch *watch)
     while ((queue = id_map_next(queues, &position)))
         CHECK_RULE(check, RULE_HWQ_006,
                    *queue->progress <= queue->seen || queue->node >= CHECK_MAX_NODES ||
-                       watch->nodes[queue->node].interrupts < 40,
+                       watch->nodes[queue->node].interrupts < OTHER_INTERRUPTS,
                    &queue->object, "",
                    "the progress fence has 0x%llx, and no MONITORED_FENCE_SIGNALED was reported "
                    "behind 0x%llx: the engine is taken for one that hangs",

@@ -11,6 +11,8 @@ static struct {
     UINT64 value; /* of the progress fence */
     UINT limit;   /* MaxInFlightHwQueueBuffers */
     bool gives_kernels, reports, submits_inside;
+    bool gives_one; /* the next handle is this: */
+    HANDLE gives;
 } test;
 
 static DXGKARG_SUBMITCOMMANDTOHWQUEUE lawful_submission(UINT64 id)
@@ -54,7 +56,7 @@ static NTSTATUS answer(struct rig *rig, enum miniport_ddi ddi, HANDLE object, vo
         return STATUS_SUCCESS;
     }
     if (ddi == MINIPORT_DDI_CreateHwQueue && !test.gives_kernels)
-        ((DXGKARG_CREATEHWQUEUE *)arg)->hHwQueue = rig_handle(rig);
+        ((DXGKARG_CREATEHWQUEUE *)arg)->hHwQueue = test.gives_one ? test.gives : rig_handle(rig);
     if (ddi == MINIPORT_DDI_InterruptRoutine && test.reports)
         rig_interrupt(rig, &data);
     if (ddi == MINIPORT_DDI_SubmitCommandToHwQueue && test.submits_inside) {
@@ -394,9 +396,124 @@ RULE_KEPT(HWQ_014)
     start_without(rig, 0);
 }
 
+/* ---- What else breaks them ---- */
+
+static void submits_too_high(struct rig *rig)
+{
+    const DXGKARG_SUBMITCOMMANDTOHWQUEUE arg = lawful_submission(1);
+
+    rig->irql = DISPATCH_LEVEL + 1;
+    miniport_submit_command_to_hw_queue(rig->top, NULL, &arg);
+    rig->irql = PASSIVE_LEVEL;
+}
+
+static void destroys_too_high(struct rig *rig)
+{
+    rig->irql = DISPATCH_LEVEL;
+    miniport_destroy_hw_queue(rig->top, test.queue);
+    rig->irql = PASSIVE_LEVEL;
+}
+
+static void names_another_address_of_the_cpu(struct rig *rig)
+{
+    DXGKARG_SUBMITCOMMANDTOHWQUEUE arg = lawful_submission(1);
+
+    arg.HwQueueProgressFenceCpuVa = (char *)arg.HwQueueProgressFenceCpuVa + 8;
+    submit_as(rig, &arg);
+}
+
+static void has_a_value_that_nobody_submitted(struct rig *rig)
+{
+    submit(rig, 3);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, 3, 64);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, 3, 0);
+    test.value = 4;
+    miniport_interrupt(rig->top, 0);
+}
+
+static void gives_no_handle(struct rig *rig)
+{
+    test.gives = NULL;
+    test.gives_one = true;
+    make_queue(rig);
+}
+
+static void gives_the_handle_of_another_queue(struct rig *rig)
+{
+    test.gives = test.queue;
+    test.gives_one = true;
+    make_queue(rig);
+}
+
+static void says_nothing_until_the_reset(struct rig *rig)
+{
+    submit(rig, 1);
+    test.reports = false;
+    run(rig, 1);
+    for (unsigned i = 0; i < 40; i++)
+        miniport_interrupt(rig->top, 0);
+    rig_reset_adapter(rig);
+}
+
+/* A single interrupt behind the end may be another one's. */
+static void is_reset_with_an_interrupt_on_its_way(struct rig *rig)
+{
+    submit(rig, 1);
+    test.reports = false;
+    run(rig, 1);
+    miniport_interrupt(rig->top, 0);
+    rig_reset_adapter(rig);
+}
+
+/* The report was lost; the next queue has the handle and the fence of the one that is gone. */
+static void has_the_handle_of_a_queue_that_is_gone(struct rig *rig)
+{
+    submit(rig, 1);
+    test.reports = false;
+    run(rig, 1);
+    miniport_destroy_hw_queue(rig->top, test.queue);
+    test.value = 0;
+    test.reports = true;
+    test.gives = test.queue;
+    test.gives_one = true;
+    make_queue(rig);
+    miniport_destroy_hw_queue(rig->top, test.queue);
+}
+
+static void each_way_to_break_a_rule_is_found(void **state)
+{
+    static const struct {
+        void (*act)(struct rig *rig);
+        enum rule_id rule; /* RULE_NONE: lawful */
+    } ways[] = {
+        {submits_too_high, RULE_HWQ_009},
+        {destroys_too_high, RULE_HWQ_009},
+        {names_another_address_of_the_cpu, RULE_HWQ_004},
+        {has_a_value_that_nobody_submitted, RULE_HWQ_007},
+        {gives_no_handle, RULE_HWQ_002},
+        {gives_the_handle_of_another_queue, RULE_HWQ_002},
+        {says_nothing_until_the_reset, RULE_HWQ_006},
+        {is_reset_with_an_interrupt_on_its_way, RULE_NONE},
+        {has_the_handle_of_a_queue_that_is_gone, RULE_NONE},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(ways); i++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        begin(rig);
+        ways[i].act(rig);
+        rig_expect_only(rig, ways[i].rule);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_way_to_break_a_rule_is_found),
         cmocka_unit_test(a_queue_is_of_such_a_context_and_has_a_fence),
         cmocka_unit_test(a_submission_names_a_queue_that_lives),
         cmocka_unit_test(a_queue_has_nothing_under_way_when_it_goes),
