@@ -72,6 +72,32 @@ prints 'CREATE TABLE runs'
 expect 0 query r.db "SELECT 'a,\"b' AS x, NULL AS y, 1.5 AS z" --csv
 [ "$(tail -1 out | tr -d '\r')" = '"a,""b",,1.5' ] || fail "CSV: $(cat out)"
 
+# A database from elsewhere: a view without an end in the place of a table is not asked, a trigger does not
+# run, and texts are text.
+expect 0 query one --db view.db totals
+expect 0 query one --db text2.db totals
+if command -v sqlite3 >/dev/null; then
+    ask() { sqlite3 "$1" "$2"; }
+else
+    ask() { python3 -c 'import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.executescript(sys.argv[2])' "$1" "$2"; }
+fi
+if ask text2.db "UPDATE findings SET text = char(27) || '[2J' || char(10) || '::error ::forged' || char(155) || '31m'"; then
+    ask view.db "DROP TABLE findings; CREATE VIEW findings AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL
+        SELECT x + 1 FROM c) SELECT x AS campaign, x AS seed, x AS case_path, x AS model, x AS place, x AS id,
+        x AS kind, x AS rule, 1 AS is_cause, x AS called, x AS text, x AS line FROM c"
+    expect 2 query view.db causes
+    says "a view of the file's own, 'findings', is not asked"
+    expect 0 query text2.db "SELECT text FROM findings" --json
+    ! LC_ALL=C grep -q "^ *::error\|$(printf '\033')" out || fail "--json prints what a database says"
+    expect 0 query text2.db "SELECT text FROM findings" --csv
+    ! LC_ALL=C grep -q "^ *::error\|$(printf '\033')\|$(printf '\302\233')" out || fail "--csv prints what a database says"
+    expect 0 query text2.db "SELECT char(155) || text FROM findings"
+    ! LC_ALL=C grep -q "$(printf '\033')\|$(printf '\302\233')" out || fail "a table prints what a database says"
+    ask text2.db "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM findings; END"
+    expect 0 query one two --db text2.db "SELECT count(*) FROM findings" --csv
+    [ "$(tail -1 out | tr -d '\r')" -ge 6 ] || fail "a trigger of the database has run: $(cat out)"
+fi
+
 if [ $failures -ne 0 ]; then
     echo "$failures failed"
     exit 1

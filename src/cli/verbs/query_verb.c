@@ -7,6 +7,7 @@
 #include "report/campaign/campaign_report.h"
 #include "report/campaign/database.h"
 #include "report/document.h"
+#include "report/plain_text.h"
 #include "report/rules_report.h"
 #include "report/text_json.h"
 
@@ -118,25 +119,25 @@ static size_t width_of(const char *text)
     return width;
 }
 
-static void print_cell(const char *text, size_t width, bool is_number, bool is_last)
+static void print_cell(FILE *out, const char *text, size_t width, bool is_number, bool is_last)
 {
     const size_t used = width_of(text);
     size_t characters = 0;
 
     if (is_number)
-        printf("%*s", (int)(width - used), "");
+        fprintf(out, "%*s", (int)(width - used), "");
     for (; *text && *text != '\n'; text++) {
         characters += ((unsigned char)*text & 0xc0) != 0x80;
         if (characters > width && !is_last)
             break;
-        putchar((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text);
+        fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, out);
     }
     if (!is_number && !is_last)
-        printf("%*s", (int)(width - used), "");
-    fputs(is_last ? "\n" : "  ", stdout);
+        fprintf(out, "%*s", (int)(width - used), "");
+    fputs(is_last ? "\n" : "  ", out);
 }
 
-static void print_table(const json_t *columns, const json_t *rows)
+static void print_table(FILE *out, const json_t *columns, const json_t *rows)
 {
     const size_t count = json_array_size(columns);
     size_t *widths = calloc(count + 1, sizeof *widths);
@@ -152,43 +153,55 @@ static void print_table(const json_t *columns, const json_t *rows)
     for (size_t i = 0; widths && i < count; i++) {
         const json_t *first = json_array_get(json_array_get(rows, 0), i);
 
-        print_cell(text_of(json_array_get(columns, i)), widths[i], json_is_number(first),
+        print_cell(out, text_of(json_array_get(columns, i)), widths[i], json_is_number(first),
                    i + 1 == count);
     }
     for (size_t j = 0; widths && j < json_array_size(rows); j++) {
         for (size_t i = 0; i < count; i++) {
             const json_t *value = json_array_get(json_array_get(rows, j), i);
 
-            print_cell(text_of(value), widths[i], json_is_number(value), i + 1 == count);
+            print_cell(out, text_of(value), widths[i], json_is_number(value), i + 1 == count);
         }
     }
     free(widths);
 }
 
-/* As RFC 4180 has it. */
-static void print_values(const json_t *values)
+/* As RFC 4180 has it, without the end of the line. */
+static void print_values(FILE *out, const json_t *values)
 {
     for (size_t i = 0; i < json_array_size(values); i++) {
         const char *text = text_of(json_array_get(values, i));
         const bool is_quoted = strpbrk(text, ",\"\r\n") != NULL;
 
-        fputs(i ? "," : "", stdout);
+        fputs(i ? "," : "", out);
         if (is_quoted)
-            putchar('"');
+            fputc('"', out);
         for (; *text; text++) {
             if (*text == '"')
-                putchar('"');
-            putchar(*text);
+                fputc('"', out);
+            fputc(*text, out);
         }
         if (is_quoted)
-            putchar('"');
+            fputc('"', out);
     }
+}
+
+/* A line of it. The texts are whatever stands in the database, and are printed as text. */
+static void print_line(const json_t *values)
+{
+    struct plain_text plain;
+
+    plain_text_begin(&plain);
+    if (plain.stream)
+        print_values(plain.stream, values);
+    plain_text_end(&plain, stdout);
     fputs("\r\n", stdout);
 }
 
 static bool print_answer(const struct cli_arguments *arguments, const char *sql, json_t *columns,
                          json_t *rows)
 {
+    struct plain_text plain;
     json_t *json;
 
     if (arguments->values[OPTION_JSON]) {
@@ -199,12 +212,15 @@ static bool print_answer(const struct cli_arguments *arguments, const char *sql,
         return cli_print_json(json);
     }
     if (!arguments->values[OPTION_CSV]) {
-        print_table(columns, rows);
+        plain_text_begin(&plain);
+        if (plain.stream)
+            print_table(plain.stream, columns, rows);
+        plain_text_end(&plain, stdout);
         return true;
     }
-    print_values(columns);
+    print_line(columns);
     for (size_t i = 0; i < json_array_size(rows); i++)
-        print_values(json_array_get(rows, i));
+        print_line(json_array_get(rows, i));
     return true;
 }
 

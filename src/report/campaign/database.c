@@ -199,7 +199,12 @@ static bool open_file(const char *path, int flags, struct database **out, char e
     }
     sqlite3_busy_timeout(database->handle, WAIT_MS);
     sqlite3_limit(database->handle, SQLITE_LIMIT_SQL_LENGTH, MOST_SQL_BYTE);
-    /* A file of somebody else's must not have its own functions and triggers run. */
+    /*
+     * A file of somebody else's must not have its own functions and triggers run, nor a view, which
+     * has no end, in the place of a table.
+     */
+    sqlite3_db_config(database->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(database->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
     sqlite3_db_config(database->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(database->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     *out = database;
@@ -419,6 +424,20 @@ static json_t *value_of(sqlite3_stmt *statement, int column)
     }
 }
 
+/* A view that stands in the file may be why the question cannot be asked. */
+static void add_view(struct database *database, char error[512])
+{
+    const size_t used = strlen(error);
+    sqlite3_stmt *statement = NULL;
+
+    if (sqlite3_prepare_v2(database->handle, "SELECT name FROM sqlite_master WHERE type = 'view'",
+                           -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        snprintf(error + used, 512 - used, " (a view of the file's own, '%.60s', is not asked)",
+                 (const char *)sqlite3_column_text(statement, 0));
+    sqlite3_finalize(statement);
+}
+
 bool database_ask(struct database *database, const char *sql, json_t **out_columns,
                   json_t **out_rows, char error[512])
 {
@@ -429,6 +448,7 @@ bool database_ask(struct database *database, const char *sql, json_t **out_colum
     *out_columns = *out_rows = NULL;
     if (sqlite3_prepare_v2(database->handle, sql, -1, &statement, &rest) != SQLITE_OK) {
         snprintf(error, 512, "%.400s", sqlite3_errmsg(database->handle));
+        add_view(database, error);
         return false;
     }
     if (!statement || rest[strspn(rest, " \t\r\n;")] || !sqlite3_stmt_readonly(statement)) {
