@@ -61,6 +61,7 @@ static const char *const structure_names[COVERAGE_GROUP_COUNT] = {
     [COVERAGE_INTERRUPT] = "ControlInterrupt",
     [COVERAGE_INTERRUPT2] = "DXGKARG_CONTROLINTERRUPT2",
     [COVERAGE_INTERRUPT3] = "DXGKARG_CONTROLINTERRUPT3",
+    [COVERAGE_QUERY] = "DXGKARG_QUERYADAPTERINFO",
 };
 
 const char *coverage_group_name(unsigned group)

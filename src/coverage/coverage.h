@@ -9,8 +9,8 @@
  *            Render and of RenderKm, DXGKARG_RENDERGDI, DXGKARG_PATCH, the elements of the arrays
  *            that these point at (those of the kernel's commands have lengths of their own), the
  *            three segment descriptors, those of the requests for device memory that have
- *            alternatives, and what CollectDbgInfo and ControlInterrupt are given. The members
- *            come from the fact tables in data/ddi when the program is built
+ *            alternatives, and what CollectDbgInfo, ControlInterrupt and QueryAdapterInfo are
+ *            given. The members come from the fact tables in data/ddi when the program is built
  *            (scripts/ddi-members.awk).
  *
  *            | set    | a call had a value in it that is not zero                              |
@@ -73,6 +73,7 @@ enum coverage_group {
     COVERAGE_INTERRUPT,
     COVERAGE_INTERRUPT2,
     COVERAGE_INTERRUPT3,
+    COVERAGE_QUERY,
     COVERAGE_GROUP_COUNT
 };
 

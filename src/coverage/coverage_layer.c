@@ -285,6 +285,7 @@ NOTE(collect_dbg_info2, COVERAGE_COLLECT2, DXGKARG_COLLECTDBGINFO2)
 NOTE(control_interrupt, COVERAGE_INTERRUPT, const struct miniport_interrupt)
 NOTE(control_interrupt2, COVERAGE_INTERRUPT2, const DXGKARG_CONTROLINTERRUPT2)
 NOTE(control_interrupt3, COVERAGE_INTERRUPT3, const DXGKARG_CONTROLINTERRUPT3)
+NOTE(query_adapter_info, COVERAGE_QUERY, const DXGKARG_QUERYADAPTERINFO)
 #undef NOTE
 
 /* ---- The manager's side ---------------------------------------------------------------------- */
@@ -459,6 +460,7 @@ NTSTATUS coverage_driver_layer_create(struct coverage *coverage,
     layer->ops.control_interrupt = note_control_interrupt;
     layer->ops.control_interrupt2 = note_control_interrupt2;
     layer->ops.control_interrupt3 = note_control_interrupt3;
+    layer->ops.query_adapter_info = note_query_adapter_info;
     *out_layer = &layer->miniport;
     return STATUS_SUCCESS;
 }

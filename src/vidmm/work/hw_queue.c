@@ -151,9 +151,9 @@ static NTSTATUS map_fences(struct vidmm_process *process)
     if (fences->is_being_mapped)
         return STATUS_SUCCESS;
     fences->is_being_mapped = true;
-    status =
-        mapping_map_physical(process, fences->va, 0, device_page(process->vidmm, fences->first_page),
-                           1, 0, fences_mapped, process);
+    status = mapping_map_physical(process, fences->va, 0,
+                                  device_page(process->vidmm, fences->first_page), 1, 0,
+                                  fences_mapped, process);
     if (!NT_SUCCESS(status))
         fences->is_being_mapped = false;
     return status;
