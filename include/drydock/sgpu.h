@@ -207,7 +207,7 @@
 #define SGPU_NODE_FENCE       0x14u /* 4 w  value to report                                   */
 #define SGPU_NODE_DOORBELL    0x18u /* 4 w  SGPU_SUBMIT_*                                     */
 #define SGPU_NODE_FREE        0x1cu /* 4 r  submissions that still fit in the queue           */
-#define SGPU_NODE_COMPLETED   0x20u /* 4 r  fence of the last finished submission             */
+#define SGPU_NODE_COMPLETED   0x20u /* 4 r  fence of the last finished one; of no queue         */
 #define SGPU_NODE_FAULT_FENCE 0x24u /* 4 r  fence of the submission that faulted              */
 #define SGPU_NODE_FAULT_VA    0x28u /* 8 r  address that faulted                              */
 #define SGPU_NODE_FAULT_KIND  0x30u /* 4 r  SGPU_FAULT_*                                      */
@@ -239,7 +239,8 @@
 /*
  * With SGPU_STRAP_QUEUES, of the node that renders, and with VIRTUAL: behind its packets the
  * submission writes the 8 bytes of PROGRESS to PROGRESS_VA, a multiple of 8, then ends. With
- * FENCE_ONLY it does that alone. A fault in the write is one of the submission.
+ * FENCE_ONLY it does that alone. A fault in the write is one of the submission. COMPLETED stays as
+ * it is, as values of queues are no FENCEs of the node; SGPU_IRQ_COMPLETED is raised.
  */
 #define SGPU_SUBMIT_PROGRESS (1u << 5)
 #define SGPU_CONTROL_RESET   (1u << 0) /* drop the queue and the running submission          */

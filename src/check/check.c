@@ -180,7 +180,8 @@ bool check_begin_again(struct check *check)
 void check_gpu(struct check *check, const struct check_gpu_event *event)
 {
     struct check_gpu_event seen = *event;
-    struct check_packet *packet = check_find_packet(&check->ledger, event->node, event->fence);
+    struct check_packet *packet =
+        check_find_run(&check->ledger, event->node, event->fence, event->kind == CHECK_GPU_QUEUED);
 
     if (event->kind == CHECK_GPU_ENTRIES) {
         check_tables_note_write(&check->ledger.tables, event->place, event->bytes,

@@ -33,8 +33,9 @@ struct refkmd_submission {
     UINT fence;
     UINT operations; /* one bit for each paging operation in it; 0 for rendering */
     const struct refkmd_hw_queue *queue; /* NULL: it went to none, and its fence is reported */
-    UINT64 progress;                     /* of the queue */
-    struct refkmd_save_area *save_area;  /* which counts it; NULL: none does */
+    UINT64 progress;                     /* of the queue: it has ended when the value is there: */
+    const volatile UINT64 *progress_value;
+    struct refkmd_save_area *save_area; /* which counts it; NULL: none does */
 };
 
 /*

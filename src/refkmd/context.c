@@ -108,7 +108,6 @@ NTSTATUS NTAPI RefKmdCreateHwQueue(IN_CONST_HANDLE hHwContext, INOUT_PDXGKARG_CR
     queue = refkmd_alloc(sizeof *queue);
     if (!queue)
         return STATUS_NO_MEMORY;
-    queue->signature = REFKMD_QUEUE_SIGNATURE;
     queue->context = context;
     queue->handle = handle;
     args->hHwQueue = queue;

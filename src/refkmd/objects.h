@@ -22,7 +22,6 @@
 #define REFKMD_DEVICE_SIGNATURE     0x44455643u
 #define REFKMD_CONTEXT_SIGNATURE    0x434f4e54u
 #define REFKMD_ALLOCATION_SIGNATURE 0x414c4f43u
-#define REFKMD_QUEUE_SIGNATURE      0x51554555u
 
 /* One render command of 4095 references is the longest that the user-mode half can ask for. */
 #define REFKMD_DMA_BUFFER_BYTES (128u * 1024u)
@@ -49,7 +48,6 @@ struct refkmd_context {
 
 /* A hardware queue: submissions of a context whose ends its progress fence tells. */
 struct refkmd_hw_queue {
-    ULONG signature; /* REFKMD_QUEUE_SIGNATURE */
     struct refkmd_context *context;
     HANDLE handle; /* the kernel's */
 };

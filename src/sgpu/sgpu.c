@@ -56,15 +56,24 @@ static void preempt_node(struct sgpu_node *node)
         end_preemption(node);
 }
 
+/* Its end is told by a value in memory. */
+static bool is_of_queue(const struct sgpu_node *node, const struct sgpu_submission *submission)
+{
+    return submission->flags & SGPU_SUBMIT_PROGRESS &&
+           node->gpu->config.straps & SGPU_STRAP_QUEUES && node->index == SGPU_NODE_RENDER;
+}
+
 /* The submission at the head of the queue has. */
 static void complete_submission(struct sgpu_node *node)
 {
     struct sgpu *gpu = node->gpu;
-    uint32_t fence = node->queue[node->queue_head].fence;
+    const struct sgpu_submission *submission = &node->queue[node->queue_head];
+    uint32_t fence = submission->fence;
 
     node->queue_head = (node->queue_head + 1) % SGPU_QUEUE_SLOTS;
     node->queue_count--;
-    node->completed_fence = fence;
+    if (!is_of_queue(node, submission))
+        node->completed_fence = fence;
     gpu->statistics.submissions++;
     machine_digest_add(gpu->machine, (uint64_t)node->index << 32 | fence);
     machine_digest_add(gpu->machine, machine_now(gpu->machine));
@@ -93,8 +102,7 @@ static bool write_progress(struct sgpu_node *node)
         .is_virtual = true, .root_pa = submission->root_pa, .pasid = MACHINE_NO_PASID};
     struct sgpu_span to;
 
-    if (!(submission->flags & SGPU_SUBMIT_PROGRESS) ||
-        !(node->gpu->config.straps & SGPU_STRAP_QUEUES) || node->index != SGPU_NODE_RENDER)
+    if (!is_of_queue(node, submission))
         return true;
     if (!sgpu_translate(node, &space, submission->progress_va, sizeof(uint64_t), SGPU_ACCESS_WRITE,
                         &to)) {

@@ -249,10 +249,25 @@ struct check_packet *check_find_packet(const struct check_ledger *ledger, unsign
     struct check_packet *packet;
 
     list_for_each (packet, &ledger->packets, struct check_packet, link) {
-        if (packet->node == node && packet->fence == fence)
+        if (packet->node == node && packet->fence == fence && !packet->queue)
             return packet;
     }
     return NULL;
+}
+
+struct check_packet *check_find_run(const struct check_ledger *ledger, unsigned node,
+                                    uint32_t fence, bool is_arriving)
+{
+    struct check_packet *packet, *past = NULL;
+
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        if (packet->node != node || packet->fence != fence)
+            continue;
+        if (is_arriving ? !packet->gpu_queued : !packet->is_gpu_done)
+            return packet;
+        past = packet;
+    }
+    return past;
 }
 
 /* The first operation of the list that wrote something and is to run; 0: none. */

@@ -374,9 +374,17 @@ bool check_is_memory_segment(const struct check_segment *segment);
 bool check_is_memory(const struct check_ledger *ledger, unsigned id);
 /* The driver's interface is of that version or later. */
 bool check_is_version(const struct check_ledger *ledger, ULONG least);
-/* The oldest live packet of the node with the fence; NULL: none. */
+/* The oldest live packet of the node with that SubmissionFenceId; NULL: none. */
 struct check_packet *check_find_packet(const struct check_ledger *ledger, unsigned node,
                                        uint32_t fence);
+/*
+ * The packet that the GPU means by the fence. Of a hardware queue that is the low half of its
+ * progress fence's value, which other queues and SubmissionFenceIds may have, too. A node runs them
+ * in order, so it is the oldest one that the GPU has not ended (has not got, where it tells that
+ * one arrives); the last one where there is none of these; NULL: none.
+ */
+struct check_packet *check_find_run(const struct check_ledger *ledger, unsigned node,
+                                    uint32_t fence, bool is_arriving);
 /* The allocation of an open handle of a device; NULL: not known, or gone. */
 struct check_allocation *check_find_opened(const struct check_ledger *ledger, const void *handle);
 /*

@@ -316,7 +316,8 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
                                : call->ddi == MINIPORT_DDI_SubmitCommandVirtual
                                    ? packet_by_address(call->arg.submit_command_virtual)
                                    : plain_packet(call->arg.submit_command);
-    struct check_packet *packet = check_find_packet(ledger, seen.node, seen.fence);
+    struct check_packet *packet =
+        seen.queue ? NULL : check_find_packet(ledger, seen.node, seen.fence);
     struct check_context *owner;
 
     seen.event = call->event;

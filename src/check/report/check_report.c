@@ -241,7 +241,7 @@ bool check_place_fault(struct check *check, const struct check_gpu_event *event,
                        struct finding_detail *detail)
 {
     const struct check_packet *packet =
-        check_find_packet(&check->ledger, event->node, event->fence);
+        check_find_run(&check->ledger, event->node, event->fence, false);
 
     if (!packet)
         return false;
@@ -253,7 +253,8 @@ bool check_place_fault(struct check *check, const struct check_gpu_event *event,
 uint64_t check_running_operation(const struct check *check, unsigned node, uint32_t fence,
                                  uint64_t offset, struct finding_commands *out_commands)
 {
-    return check_operation_at(check_find_packet(&check->ledger, node, fence), offset, out_commands);
+    return check_operation_at(check_find_run(&check->ledger, node, fence, false), offset,
+                              out_commands);
 }
 
 bool check_find_running(const struct check *check, unsigned node, uint64_t address,

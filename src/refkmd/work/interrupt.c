@@ -90,26 +90,33 @@ static void report_fence_write(struct refkmd_adapter *adapter, UINT ordinal)
     notify(adapter, &data);
 }
 
+static BOOLEAN has_value(const struct refkmd_submission *submission)
+{
+    return *submission->progress_value >= submission->progress;
+}
+
 /*
- * Removes submissions to hardware queues that have ended: those in front of as many as the node
- * still has. The kernel hears that fences have their values (HWQ-006). What else is under way there
- * is reported by its fence, as everywhere.
+ * Removes submissions to hardware queues that have ended: the node has written their values. The
+ * kernel hears of it (HWQ-006). What else is under way there is reported by its fence, as
+ * everywhere.
  */
 static BOOLEAN report_queues(struct refkmd_adapter *adapter, UINT ordinal)
 {
     struct refkmd_node *node = &adapter->nodes[ordinal];
-    UINT under_way =
-        SGPU_QUEUE_SLOTS - refkmd_read(adapter, SGPU_REG_NODE(ordinal) + SGPU_NODE_FREE);
-    BOOLEAN has_ended = FALSE;
+    UINT oldest = node->oldest;
 
-    while (node->newest - node->oldest > under_way &&
-           node->submissions[node->oldest % SGPU_QUEUE_SLOTS].queue) {
+    while (!refkmd_node_is_drained(node)) {
+        const struct refkmd_submission *submission =
+            &node->submissions[node->oldest % SGPU_QUEUE_SLOTS];
+
+        if (!submission->queue || !has_value(submission))
+            break;
         node->oldest++;
-        has_ended = TRUE;
     }
-    if (has_ended)
-        report_fence_write(adapter, ordinal);
-    return has_ended;
+    if (node->oldest == oldest)
+        return FALSE;
+    report_fence_write(adapter, ordinal);
+    return TRUE;
 }
 
 /*
@@ -179,7 +186,7 @@ static UINT operations_of(const struct refkmd_node *node, UINT fence)
 
 /*
  * The node has stopped in a submission of a hardware queue: FALSE if it is of none. All in front of
- * it has ended.
+ * it has ended, and is reported first.
  */
 static BOOLEAN report_queue_fault(struct refkmd_adapter *adapter, UINT ordinal, UINT kind,
                                   UINT64 address)
@@ -190,7 +197,7 @@ static BOOLEAN report_queue_fault(struct refkmd_adapter *adapter, UINT ordinal, 
 
     if (!adapter->has_queues)
         return FALSE;
-    report_queues(adapter, ordinal);
+    refkmd_report_progress(adapter, ordinal, FALSE);
     submission = &node->submissions[node->oldest % SGPU_QUEUE_SLOTS];
     if (refkmd_node_is_drained(node) || !submission->queue)
         return FALSE;

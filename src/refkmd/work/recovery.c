@@ -71,11 +71,18 @@ static void reset_node(struct refkmd_adapter *adapter, UINT ordinal, UINT last_a
     node->preemption_is_pending = FALSE;
 }
 
+/* The last SubmissionFenceId of the node: work of hardware queues has none. */
 static UINT newest_fence(const struct refkmd_node *node)
 {
-    if (refkmd_node_is_drained(node))
-        return node->last_completed_fence;
-    return node->submissions[(node->newest - 1) % SGPU_QUEUE_SLOTS].fence;
+    UINT i;
+
+    for (i = node->newest; i != node->oldest; i--) {
+        const struct refkmd_submission *submission = &node->submissions[(i - 1) % SGPU_QUEUE_SLOTS];
+
+        if (!submission->queue)
+            return submission->fence;
+    }
+    return node->last_completed_fence;
 }
 
 /*
@@ -185,8 +192,7 @@ static UINT first_busy_node(const struct refkmd_adapter *adapter)
     UINT i;
 
     for (i = 0; i < adapter->node_count; i++) {
-        if (refkmd_read(adapter, SGPU_REG_NODE(i) + SGPU_NODE_COMPLETED) !=
-            refkmd_read(adapter, SGPU_REG_NODE(i) + SGPU_NODE_QUEUED))
+        if (refkmd_read(adapter, SGPU_REG_NODE(i) + SGPU_NODE_FREE) != SGPU_QUEUE_SLOTS)
             break;
     }
     return i;

@@ -26,6 +26,7 @@ struct submission {
     UINT64 save_runs;
     const struct refkmd_hw_queue *queue; /* NULL: none */
     UINT64 progress_va, progress;
+    const volatile UINT64 *progress_value;
 };
 
 /*
@@ -48,6 +49,7 @@ static void ring_doorbell(struct refkmd_adapter *adapter, const struct submissio
     slot->operations = submission->operations;
     slot->queue = submission->queue;
     slot->progress = submission->progress;
+    slot->progress_value = submission->progress_value;
     slot->save_area = submission->save_runs == SGPU_SAVE_RUNS_ANY ? NULL : submission->save_area;
     node->newest++; /* before the doorbell: the interrupt may come at once */
 
@@ -205,9 +207,9 @@ NTSTATUS NTAPI RefKmdSubmitCommandVirtual(IN_CONST_HANDLE hAdapter,
 /*
  * The node signals the progress fence itself when the buffer has run (HWQ-005, HWQ-006), at the
  * address of the process that the kernel says. The id's low half is the name of the submission in
- * the node's registers; two queues may use the same one, so that what has ended is counted and not
- * looked up (interrupt.c). The private data, of which there are none, would be gone when this
- * returns (HWQ-013).
+ * the node's registers; two queues may use the same one, so that what has ended is seen by the
+ * value of the fence and not looked up (interrupt.c). The private data, of which there are none,
+ * would be gone when this returns (HWQ-013).
  */
 NTSTATUS NTAPI RefKmdSubmitCommandToHwQueue(IN_CONST_HANDLE hAdapter,
                                             IN_CONST_PDXGKARG_SUBMITCOMMANDTOHWQUEUE args)
@@ -225,6 +227,7 @@ NTSTATUS NTAPI RefKmdSubmitCommandToHwQueue(IN_CONST_HANDLE hAdapter,
         .queue = queue,
         .progress_va = args->HwQueueProgressFenceGpuVa,
         .progress = args->HwQueueProgressFenceId,
+        .progress_value = args->HwQueueProgressFenceCpuVa,
     };
 
     if (!context->has_root || args->DmaBufferVirtualAddress % SGPU_SUBMIT_ALIGN)

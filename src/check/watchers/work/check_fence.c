@@ -321,7 +321,7 @@ static void before_reset(struct check *check, struct fence_watch *watch)
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
         struct fence_node *node = node_of(watch, packet->node);
 
-        if (!node || packet->state != CHECK_SUBMITTED)
+        if (!node || packet->state != CHECK_SUBMITTED || packet->queue)
             continue;
         node->has_newest = true;
         node->newest = packet->fence;
@@ -429,7 +429,7 @@ static void after_query(struct check *check, struct fence_watch *watch,
     if (node)
         check_since_reset(check, node, arg);
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-        if (packet->node != arg->NodeOrdinal || packet->state == CHECK_REFUSED)
+        if (packet->node != arg->NodeOrdinal || packet->queue || packet->state == CHECK_REFUSED)
             continue;
         if (packet->state == CHECK_SUBMITTED && check_ledger(check)->has_gpu)
             CHECK_RULE(
@@ -466,7 +466,8 @@ static void check_unreported(struct check *check, struct fence_watch *watch, uns
     const struct check_packet *packet;
 
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-        if (packet->node != node || packet->state != CHECK_SUBMITTED || !was_done(watch, packet))
+        if (packet->node != node || packet->queue || packet->state != CHECK_SUBMITTED ||
+            !was_done(watch, packet))
             continue;
         CHECK_RULE(check, RULE_FENCE_004, false, NULL, "",
                    "fence 0x%x of node %u has run and was never reported", packet->fence, node);
@@ -734,7 +735,7 @@ static void check_completed(struct check *check, struct fence_watch *watch,
     if (!is_of_an_engine(check, data))
         return;
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-        if (packet->node != ordinal ||
+        if (packet->node != ordinal || packet->queue ||
             (packet->state != CHECK_SUBMITTED && packet->state != CHECK_REFUSED))
             continue;
         if (packet->fence == fence)
@@ -774,7 +775,7 @@ static void check_preempted(struct check *check, struct fence_watch *watch,
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
         bool is_reached = check_fence_reached(packet->fence, last);
 
-        if (packet->node != ordinal || packet->state != CHECK_SUBMITTED)
+        if (packet->node != ordinal || packet->queue || packet->state != CHECK_SUBMITTED)
             continue;
         ends_packet |= packet->fence == last;
         if (packet->bytes && packet->gpu_queued && packet->is_gpu_done != is_reached && !wrong)

@@ -13,6 +13,7 @@ static struct {
     bool gives_kernels, reports, submits_inside;
     bool gives_one; /* the next handle is this: */
     HANDLE gives;
+    UINT current; /* what DxgkDdiQueryCurrentFence says */
 } test;
 
 static DXGKARG_SUBMITCOMMANDTOHWQUEUE lawful_submission(UINT64 id)
@@ -62,6 +63,10 @@ static NTSTATUS answer(struct rig *rig, enum miniport_ddi ddi, HANDLE object, vo
     if (ddi == MINIPORT_DDI_SubmitCommandToHwQueue && test.submits_inside) {
         test.submits_inside = false;
         submit(rig, ((const DXGKARG_SUBMITCOMMANDTOHWQUEUE *)arg)->HwQueueProgressFenceId + 1);
+    }
+    if (ddi == MINIPORT_DDI_QueryCurrentFence) {
+        ((DXGKARG_QUERYCURRENTFENCE *)arg)->CurrentFence = test.current;
+        return STATUS_SUCCESS;
     }
     return rig_answer(rig, ddi, object, arg);
 }
@@ -480,6 +485,59 @@ static void has_the_handle_of_a_queue_that_is_gone(struct rig *rig)
     miniport_destroy_hw_queue(rig->top, test.queue);
 }
 
+/* Values of queues are no SubmissionFenceIds: */
+static void reset_behind_a_fence(struct rig *rig, UINT said)
+{
+    rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+    submit(rig, 0x33);
+    rig_reset_adapter(rig);
+    test.current = said;
+    rig_query_fence(rig, RIG_CLIENT_NODE);
+}
+
+static void has_the_last_fence_behind_a_reset(struct rig *rig)
+{
+    reset_behind_a_fence(rig, 1);
+}
+
+static void has_the_value_of_a_queue_behind_a_reset(struct rig *rig)
+{
+    reset_behind_a_fence(rig, 0x33);
+}
+
+static void reports_a_fence_beside_values_of_queues(struct rig *rig)
+{
+    UINT fence;
+
+    for (fence = 0; fence < 5;) {
+        fence = rig_render(rig);
+        submit(rig, fence); /* the same number, of the queue */
+        if (fence & 1)
+            rig_run(rig, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+        rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, 64);
+        if (!(fence & 1)) {
+            rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, 64);
+            rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+            rig_complete(rig, RIG_CLIENT_NODE, fence);
+        }
+        rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+        test.value = fence;
+        miniport_interrupt(rig->top, 0);
+    }
+    submit(rig, fence + 1);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence + 1, 64);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence + 1, 0);
+    test.value = fence + 1; /* no interrupt yet */
+    test.current = fence;
+    rig_query_fence(rig, RIG_CLIENT_NODE);
+    submit(rig, fence + 2);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence + 2, 64);
+    rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence + 2, 0);
+    test.value = fence + 2;
+    miniport_interrupt(rig->top, 0);
+}
+
 static void each_way_to_break_a_rule_is_found(void **state)
 {
     static const struct {
@@ -495,6 +553,9 @@ static void each_way_to_break_a_rule_is_found(void **state)
         {says_nothing_until_the_reset, RULE_HWQ_006},
         {is_reset_with_an_interrupt_on_its_way, RULE_NONE},
         {has_the_handle_of_a_queue_that_is_gone, RULE_NONE},
+        {has_the_last_fence_behind_a_reset, RULE_NONE},
+        {has_the_value_of_a_queue_behind_a_reset, RULE_TDR_015},
+        {reports_a_fence_beside_values_of_queues, RULE_NONE},
     };
 
     for (size_t i = 0; i < ARRAY_COUNT(ways); i++) {
