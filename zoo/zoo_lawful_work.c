@@ -751,6 +751,25 @@ static void plant_fill_report(struct zoo_layer *layer)
     layer->ops.collect_dbg_info2 = fill_report2;
 }
 
+/*
+ * A driver with contexts has no use for sizes of the device, and says so where a pointer to them
+ * would stand: pInfo shares its place with Flags.
+ */
+static NTSTATUS create_without_info(struct miniport *self, HANDLE adapter,
+                                    DXGKARG_CREATEDEVICE *arg)
+{
+    NTSTATUS status = miniport_forward_create_device(self, adapter, arg);
+
+    if ((uintptr_t)arg->pInfo <= UINT32_MAX) /* with contexts it is Flags */
+        arg->pInfo = NULL;
+    return status;
+}
+
+static void plant_no_info(struct zoo_layer *layer)
+{
+    layer->ops.create_device = create_without_info;
+}
+
 /* clang-format off */
 const struct zoo_defect zoo_lawful_work[] = {
     {.id = "L20-ends-together", .models = ZOO_ALL, .rules = "",
@@ -792,6 +811,9 @@ const struct zoo_defect zoo_lawful_work[] = {
     {.id = "L39-syncs-stay", .models = ZOO_ALL, .rules = "",
      .sentence = "reports vertical syncs when they are switched off, too: it needs them itself",
      .lawful = "nc-d3dkmddi-dxgkddi_controlinterrupt", .plant = plant_keep_syncs},
+    {.id = "L40-no-device-info", .models = ZOO_ALL, .rules = "",
+     .sentence = "sets pInfo, in the place of Flags, to NULL in DxgkDdiCreateDevice: it has contexts",
+     .lawful = "ns-_dxgkarg_createdevice", .plant = plant_no_info},
     {0},
 };
 /* clang-format on */

@@ -139,6 +139,23 @@ static void plant_no_locations(struct zoo_layer *layer)
     layer->ops.render = render_without_locations;
 }
 
+/* It leaves addresses to Patch, which is not called where nothing has moved since. */
+static NTSTATUS render_for_patch(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    const D3DDDI_PATCHLOCATIONLIST *location = arg->pPatchLocationListOut;
+    char *buffer = arg->pDmaBuffer;
+    NTSTATUS status = miniport_forward_render(self, object, arg);
+
+    for (; location < arg->pPatchLocationListOut; location++)
+        memset(buffer + location->PatchOffset, 0, sizeof(uint64_t));
+    return status;
+}
+
+static void plant_waits_for_patch(struct zoo_layer *layer)
+{
+    layer->ops.render = render_for_patch;
+}
+
 /* Its watchdog reports what the GPU has not done. Applications read what was not there. */
 static NTSTATUS note_submission(struct zoo_layer *layer, unsigned node, uint32_t fence,
                                 NTSTATUS status)
@@ -248,6 +265,8 @@ const struct zoo_defect zoo_observed_defects[] = {
           "takes a paging buffer without a GPU address for none, and runs nothing"),
     PLANT("PATCH-no-locations", ZOO_PHYSICAL, "PATCH-011", plant_no_locations,
           "gives no patch locations for its allocations"),
+    PLANT("PATCH-waited-for", ZOO_PHYSICAL, "PATCH-011", plant_waits_for_patch,
+          "writes no addresses in Render, where it has them, and waits for Patch"),
     PLANT("D76-fence-early", ZOO_ALL, "FENCE-003", plant_done_early,
           "reports all that it was given when one of it has completed"),
     PLANT("TDR-fence-of-any-node", ZOO_GPUMMU | ZOO_IOMMU, "TDR-007", plant_shared_fence,

@@ -185,7 +185,7 @@ static const struct loan_member create_process[] = {
     ARRAY(IN, DXGKARG_CREATEPROCESS, pProcessName, ProcessNameLength, WCHAR),
 };
 static const struct loan_member create_device[] = {
-    VALUE(IN, DXGKARG_CREATEDEVICE, pInfo), /* and Flags, which share its place */
+    /* pInfo shares the place of Flags; a driver with contexts may say NULL there. */
     VALUE(IN, DXGKARG_CREATEDEVICE, hKmdProcess),
 };
 static const struct loan_member create_context[] = {
