@@ -6,6 +6,7 @@ static struct {
     unsigned calls, returns, loans;
     uint64_t event;
     struct check_lent lent;
+    const void *copy, *stands_for; /* NULL: nothing stands for anything */
 } told;
 
 static void on_call(void *context, uint64_t event, const struct check_lent *lent)
@@ -22,6 +23,13 @@ static void on_call(void *context, uint64_t event, const struct check_lent *lent
     told.lent = *lent;
 }
 
+static void on_stand_in(void *context, const void *copy, const void *buffer, size_t bytes)
+{
+    told.copy = copy;
+    told.stands_for = buffer;
+    assert_true(!copy == !buffer && !copy == !bytes);
+}
+
 /* Of a paging buffer the driver has copies, which are said to be lent; of other calls nothing. */
 static NTSTATUS compare(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
 {
@@ -34,6 +42,8 @@ static NTSTATUS compare(struct rig *rig, enum miniport_ddi ddi, HANDLE object, v
         assert_ptr_equal(told.lent.private_data, build->pDmaBufferPrivateData);
         assert_int_equal(told.lent.private_bytes, build->DmaBufferPrivateDataSize);
         assert_true(told.lent.commands && told.lent.private_data);
+        assert_ptr_equal((const char *)told.copy + rig->buffer_used, build->pDmaBuffer);
+        assert_ptr_equal(told.stands_for, rig->buffer);
         assert_true((char *)build->pDmaBuffer < rig->buffer ||
                     (char *)build->pDmaBuffer >= rig->buffer + RIG_BUFFER_BYTES);
         told.loans++;
@@ -55,12 +65,14 @@ static void whoever_watches_is_told_of_each_call_and_its_copies(void **state)
     memset(&told, 0, sizeof told);
     rig_prepare(rig, RIG_PHYSICAL);
     rig->config.calls_driver = on_call;
+    rig->config.stands_in = on_stand_in;
     rig_init_prepared(rig);
     fill.Fill.hAllocation = rig_create_allocation(rig, NULL);
     rig->answer = compare;
     for (unsigned i = 0; i < 3; i++) {
         fill.MultipassOffset = 0;
         rig_build(rig, &fill);
+        assert_null(told.copy); /* behind the call the buffer is itself again */
     }
     rig->answer = NULL;
     assert_int_equal(told.loans, 3);

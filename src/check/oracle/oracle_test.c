@@ -328,6 +328,45 @@ static void lost_content_is_not_expected_until_it_is_written(void **state)
     close_bench(&bench);
 }
 
+/* A page that is copied from the end of a lost page and the start of another one is lost, too. */
+static void a_copy_of_lost_content_is_lost_at_its_own_offset(void **state)
+{
+    const struct oracle_reference copy[] = {
+        {.allocation = 7, .offset = PAGE_BYTES / 2, .bytes = PAGE_BYTES, .is_read = true},
+        {.allocation = 8,
+         .offset = PAGE_BYTES,
+         .bytes = PAGE_BYTES,
+         .is_written = true,
+         .source = ORACLE_COPY},
+    };
+    struct oracle_reference rest = whole(7, PAGE_NUMBER(3), 60, "w");
+    struct bench bench;
+
+    rest.offset = PAGE_BYTES;
+    open_bench(&bench, 64);
+    create(&bench, 7, PAGE_NUMBER(4));
+    create(&bench, 8, PAGE_NUMBER(2));
+    run(&bench, 1, whole(7, PAGE_NUMBER(4), 100, "w"), bench.local, PAGE_NUMBER(8));
+    run(&bench, 2, whole(8, PAGE_NUMBER(2), 200, "w"), bench.local, PAGE_NUMBER(16));
+    oracle_content_lost(bench.oracle, 7);
+    page_store_fill(bench.local, PAGE_NUMBER(8), PAGE_NUMBER(1), 0xdeadbeef);
+    run(&bench, 3, rest, bench.local, PAGE_NUMBER(9));
+    assert_int_equal(oracle_submission(bench.oracle, 4, 2, copy), STATUS_SUCCESS);
+    oracle_render_begin(bench.oracle, 4, 0);
+    oracle_render_read(bench.oracle, 4, 0, 0, bench.local, PAGE_NUMBER(8) + PAGE_BYTES / 2,
+                       PAGE_BYTES);
+    oracle_render_write(bench.oracle, 4, 1, 0, bench.local, PAGE_NUMBER(17), PAGE_BYTES);
+    page_store_copy_bytes(bench.local, PAGE_NUMBER(17), bench.local,
+                          PAGE_NUMBER(8) + PAGE_BYTES / 2, PAGE_BYTES);
+    oracle_render_end(bench.oracle, 4);
+    oracle_submission_retired(bench.oracle, 4);
+    page_store_fill(bench.local, PAGE_NUMBER(17), PAGE_BYTES, 0x12345678);
+    run(&bench, 5, whole(8, PAGE_NUMBER(2), 0, "r"), bench.local, PAGE_NUMBER(16));
+    assert_true(oracle_final_check(bench.oracle));
+    assert_silent(&bench);
+    close_bench(&bench);
+}
+
 /* The pages of lost content belong to others: what is written next is where it is written. */
 static void lost_content_is_looked_for_where_it_is_written_next(void **state)
 {
@@ -581,6 +620,7 @@ int main(void)
         cmocka_unit_test(an_access_tells_of_all_its_pages_whatever_was_known),
         cmocka_unit_test(written_content_that_is_nowhere_is_reported),
         cmocka_unit_test(lost_content_is_not_expected_until_it_is_written),
+        cmocka_unit_test(a_copy_of_lost_content_is_lost_at_its_own_offset),
         cmocka_unit_test(lost_content_is_looked_for_where_it_is_written_next),
         cmocka_unit_test(content_that_no_reset_took_stays_expected),
         cmocka_unit_test(a_gap_an_overlap_and_a_short_run_are_coverage),

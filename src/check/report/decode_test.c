@@ -180,6 +180,33 @@ static void a_text_that_is_too_small_says_so(void **state)
     }
 }
 
+/* Of lines that do not fit there is none, and the others are whole: a text is filled to its end. */
+static void a_text_has_whole_lines_at_every_size(void **state)
+{
+    const DXGKARG_BUILDPAGINGBUFFER before = transfer();
+    const char *whole = decode("DXGKARG_BUILDPAGINGBUFFER", &before, NULL, sizeof before, 20);
+    const struct decode_request request = {
+        .structure = "DXGKARG_BUILDPAGINGBUFFER",
+        .before = &before,
+        .bytes = sizeof before,
+        .wddm = 20,
+        .name_handle = name_of_7,
+    };
+    const size_t more = sizeof "...\n";
+
+    for (size_t size = more + 1; size <= strlen(whole) + more; size++) {
+        char text[2048];
+        size_t lines = decode_structure(&request, text, size) - (more - 1);
+
+        assert_memory_equal(text, whole, lines);
+        assert_string_equal(text + lines, "...\n");
+        assert_true(!lines || text[lines - 1] == '\n');
+        /* The next line would not have fitted. */
+        assert_true(lines + (size_t)(strchr(whole + lines, '\n') + 1 - (whole + lines)) >=
+                    size - more);
+    }
+}
+
 static void an_interrupt_tells_what_its_type_has(void **state)
 {
     const DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {
@@ -214,6 +241,7 @@ int main(void)
         cmocka_unit_test(nothing_behind_the_bytes_given_is_read),
         cmocka_unit_test(every_operation_fits_in_a_finding),
         cmocka_unit_test(a_text_that_is_too_small_says_so),
+        cmocka_unit_test(a_text_has_whole_lines_at_every_size),
         cmocka_unit_test(an_interrupt_tells_what_its_type_has),
         cmocka_unit_test(interface_versions_are_wddm_levels),
     };

@@ -594,6 +594,28 @@ static void a_buffer_in_another_segment_than_the_context_wants_is_found(void **s
     free(rig);
 }
 
+/* No slot shows a buffer of no bytes, and one of GpuMmu is at an address of its process. */
+static void a_buffer_that_no_slot_shows_is_not_looked_for(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (enum rig_model model = RIG_PHYSICAL; model <= RIG_GPUMMU; model++) {
+        DXGKARG_SUBMITCOMMAND packet;
+
+        rig_init(rig, model);
+        packet = rig_packet(rig);
+        packet.DmaBufferSegmentId = RIG_APERTURE;
+        packet.DmaBufferPhysicalAddress.QuadPart = (1u << 30) + 8 * 4096;
+        if (model == RIG_PHYSICAL)
+            packet.DmaBufferSize = packet.DmaBufferSubmissionEndOffset = 0;
+        rig_submit_packet(rig, &packet);
+        assert_int_equal(rig->counts.evaluated[RULE_PATCH_017], 0);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 RULE_BROKEN_IN(CTX_015, RIG_PHYSICAL)
 {
     UINT memory = 1;
@@ -739,6 +761,7 @@ int main(void)
         cmocka_unit_test(another_dummy_page_is_found),
         cmocka_unit_test(slots_in_use_by_paging_are_not_unmapped),
         cmocka_unit_test(a_buffer_in_another_segment_than_the_context_wants_is_found),
+        cmocka_unit_test(a_buffer_that_no_slot_shows_is_not_looked_for),
         cmocka_unit_test(a_driver_that_says_it_cannot_map_is_found),
         cmocka_unit_test(a_slot_that_changes_by_itself_is_found_at_the_end),
     };

@@ -594,7 +594,7 @@ PLACE_PAIR(SEG_023, (void)0, 1, 16 * MiB - 4096, 1, 16 * MiB - 65536)
 PLACE_PAIR(SEG_024, (void)0, 1, 0x10010, 1, 0x11000)
 PLACE_PAIR(BANK_007, report_agp(rig, 4 * MiB, 0), 2, 0x40000000, 2, 0xd0000000)
 
-static void notify(struct rig *rig, uint64_t offset)
+static void notify_in(struct rig *rig, unsigned segment, uint64_t offset)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_NOTIFY_RESIDENCY};
     DXGK_ALLOCATIONINFO info = {0};
@@ -602,10 +602,15 @@ static void notify(struct rig *rig, uint64_t offset)
     info.FlagsWddm2.ExplicitResidencyNotification = 1;
     info.FlagsWddm2.AccessedPhysically = 1;
     arg.NotifyResidency.hAllocation = rig_create_allocation(rig, &info);
-    arg.NotifyResidency.PhysicalAddress.SegmentId = 1;
+    arg.NotifyResidency.PhysicalAddress.SegmentId = segment;
     arg.NotifyResidency.PhysicalAddress.SegmentOffset = offset;
     arg.NotifyResidency.Resident = 1;
     rig_build(rig, &arg);
+}
+
+static void notify(struct rig *rig, uint64_t offset)
+{
+    notify_in(rig, 1, offset);
 }
 
 RULE_BROKEN(SEG_020)
@@ -618,6 +623,57 @@ RULE_KEPT(SEG_020)
 {
     report_range(rig, (DXGK_MEMORYRANGE){MiB, 65536});
     notify(rig, MiB + 65536);
+}
+
+#define MANY_RANGES 65u /* one more than the checker keeps of a segment */
+
+/* Ranges of 64 KiB, every other one, from MiB on. */
+static NTSTATUS answer_many(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const DXGKARG_QUERYADAPTERINFO *query = arg;
+    const DXGK_QUERYSEGMENTMEMORYSTATE *state = query->pOutputData;
+
+    if (ddi != MINIPORT_DDI_QueryAdapterInfo || query->Type != DXGKQAITYPE_SEGMENTMEMORYSTATE)
+        return rig_answer(rig, ddi, object, arg);
+    for (UINT i = 0; i < state->NumInvalidMemoryRanges; i++)
+        state->pMemoryRanges[i] = (DXGK_MEMORYRANGE){MiB + i * 131072, 65536};
+    return STATUS_SUCCESS;
+}
+
+static void query_ranges(struct rig *rig, unsigned segment)
+{
+    DXGK_MEMORYRANGE ranges[MANY_RANGES] = {0};
+    DXGK_QUERYSEGMENTMEMORYSTATE state = {
+        .DriverSegmentId = segment,
+        .NumInvalidMemoryRanges = rig->segments[segment - 1].NumInvalidMemoryRanges,
+        .pMemoryRanges = ranges,
+    };
+
+    rig->answer = answer_many;
+    rig_query(rig, DXGKQAITYPE_SEGMENTMEMORYSTATE, &state, sizeof state, &state, sizeof state);
+    rig->answer = NULL;
+}
+
+/* SEG-020: more ranges of segment 1 than there is room for leave those of segment 2 what they are.
+ */
+static void ranges_of_a_segment_are_its_own(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig->segments[0].NumInvalidMemoryRanges = MANY_RANGES;
+    rig->segments[1].NumInvalidMemoryRanges = 1;
+    report(rig);
+    query_ranges(rig, 2);
+    query_ranges(rig, 1);
+    rig_expect_silence(rig, RULE_SEG_019);
+    notify_in(rig, 1, MiB + (MANY_RANGES - 2) * 131072);
+    assert_int_equal(rig->counts.broken[RULE_SEG_020], 1);
+    notify_in(rig, 2, MiB);
+    assert_int_equal(rig->counts.broken[RULE_SEG_020], 2);
+    rig_fini(rig);
+    free(rig);
 }
 
 RULE_BROKEN(SEG_027)
@@ -687,6 +743,7 @@ int main(void)
         cmocka_unit_test(a_flag_beside_Agp_breaks_BANK_006),
         cmocka_unit_test(segments_may_begin_at_zero_together),
         cmocka_unit_test(random_descriptors_break_what_a_plain_model_says),
+        cmocka_unit_test(ranges_of_a_segment_are_its_own),
         cmocka_unit_test(flags_are_judged_from_the_version_on_that_has_them),
     };
 

@@ -559,11 +559,40 @@ static void a_context_allocation_that_was_taken_out_is_missed(void **state)
     free(rig);
 }
 
+/* NOTIFY_RESIDENCY tells where it is as well as an operation that moves it. */
+static void a_context_allocation_is_where_the_driver_is_told_that_it_is(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned is_resident = 0; is_resident < 2; is_resident++) {
+        DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_NOTIFY_RESIDENCY};
+        DXGKARG_SUBMITCOMMANDVIRTUAL packet;
+        HANDLE context;
+
+        rig_init(rig, RIG_GPUMMU);
+        context = submit_in(rig, false, !is_resident);
+        rig->irql = PASSIVE_LEVEL;
+        assert_int_equal(rig->counts.broken[RULE_CTX_003], is_resident);
+        arg.NotifyResidency.hAllocation = (HANDLE)0x400;
+        arg.NotifyResidency.Resident = is_resident;
+        arg.NotifyResidency.PhysicalAddress.SegmentId = is_resident;
+        rig_build(rig, &arg);
+        packet = rig_packet_virtual(rig);
+        packet.hContext = context;
+        rig_submit_virtual(rig, &packet);
+        assert_int_equal(rig->counts.broken[RULE_CTX_003], 1);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_s_buffers_are_in_apertures_too),
         cmocka_unit_test(a_context_allocation_that_was_taken_out_is_missed),
+        cmocka_unit_test(a_context_allocation_is_where_the_driver_is_told_that_it_is),
         cmocka_unit_test(a_context_runs_before_the_update_of_a_call_that_cannot_wait),
         cmocka_unit_test(a_context_runs_behind_the_update_of_a_call_that_cannot_wait),
         cmocka_unit_test(an_update_that_a_reset_takes_is_run_again),

@@ -95,6 +95,35 @@ RULE_KEPT(FENCE_010)
     rig_interrupt(rig, &data);
 }
 
+/*
+ * What ran before the packet that faulted is complete, and so is that one where no reset is asked
+ * for: nothing is left for which the node stands still.
+ */
+static void a_fault_ends_what_is_before_it(void **state)
+{
+    for (unsigned needs_reset = 0; needs_reset < 2; needs_reset++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
+        uint32_t before;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        before = rig_render(rig);
+        rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, before, RIG_CLIENT_BYTES);
+        rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, before, 0);
+        data = report_of(stop(rig, CHECK_GPU_READS));
+        if (!needs_reset)
+            data.DmaPageFaulted.PageFaultFlags = 0;
+        rig_interrupt(rig, &data);
+        assert_int_equal(check_stands_still(rig->check), needs_reset);
+        assert_int_equal(rig->counts.broken[RULE_FENCE_004], needs_reset);
+        if (needs_reset)
+            assert_non_null(strstr(rig->last.text, "fence 0x2 "));
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 typedef void change_report(DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
 
 static void no_change(DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
@@ -211,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fault_that_is_never_told_is_found_when_nothing_more_happens),
         cmocka_unit_test(a_fault_is_due_until_the_adapter_is_gone),
+        cmocka_unit_test(a_fault_ends_what_is_before_it),
         cmocka_unit_test(every_member_of_a_report_is_judged),
     };
 

@@ -209,6 +209,36 @@ static void a_fence_that_is_told_of_lives(void **state)
     free(rig);
 }
 
+/* A driver that has named a fence which it does not create. */
+static NTSTATUS create_in_vain(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    NTSTATUS status = name_fence(rig, ddi, object, arg);
+
+    return ddi == MINIPORT_DDI_CreateNativeFence ? STATUS_NO_MEMORY : status;
+}
+
+/* FENCE-013: neither name is one of a fence. */
+static void a_fence_that_was_not_created_does_not_live(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned is_drivers = 0; is_drivers < 2; is_drivers++) {
+        DXGKARG_CREATENATIVEFENCE create = {.Type = D3DDDI_NATIVEFENCE_TYPE_DEFAULT};
+        HANDLE told = is_drivers ? (void *)rig : &create;
+
+        rig_init(rig, RIG_GPUMMU);
+        create.hGlobalNativeFence = &create;
+        rig->answer = create_in_vain;
+        rig->told = &told;
+        miniport_create_native_fence(rig->top, NULL, &create);
+        miniport_interrupt(rig->top, 0);
+        rig_expect_only(rig, RULE_FENCE_013);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 /* A driver that writes some of the values, and says what it is told to. */
 struct updater {
     UINT count;
@@ -412,6 +442,7 @@ int main(void)
         cmocka_unit_test(a_fence_that_passes_before_the_dpc_is_not_missed),
         cmocka_unit_test(a_fence_that_passes_before_a_sleep_is_not_missed),
         cmocka_unit_test(a_fence_that_is_told_of_lives),
+        cmocka_unit_test(a_fence_that_was_not_created_does_not_live),
         cmocka_unit_test(rule_FENCE_014_is_found_when_the_update_fails),
         cmocka_unit_test(native_fences_may_be_where_they_are_enabled),
         cmocka_unit_test(rule_FENCE_018_is_found_for_segments_that_are_not_there),
