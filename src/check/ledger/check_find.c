@@ -302,8 +302,7 @@ uint64_t check_packet_last(const struct check_ledger *ledger, const struct check
     const struct check_packet *other;
 
     list_for_each (other, &ledger->packets, struct check_packet, link) {
-        if (other != packet && other->is_paging &&
-            (other->state == CHECK_SUBMITTED || other->state == CHECK_PREEMPTED))
+        if (other != packet)
             last = min_u64(last, first_to_run(&other->built) - 1);
     }
     return last;

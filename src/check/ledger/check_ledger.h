@@ -216,7 +216,6 @@ enum check_packet_state {
     CHECK_SUBMITTED,
     CHECK_COMPLETED,
     CHECK_PREEMPTED, /* and not submitted again yet */
-    CHECK_LOST,      /* in a reset */
     CHECK_REFUSED,   /* it does nothing, and may be reported in its turn (SUB-012) */
 };
 
