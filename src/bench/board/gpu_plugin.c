@@ -426,12 +426,6 @@ static void give_back(const char *path, void *object)
     }
 }
 
-static bool refuse(char error[GPU_PLUGIN_ERROR_BYTES], const char *path, const char *text)
-{
-    snprintf(error, GPU_PLUGIN_ERROR_BYTES, "%.150s: %.230s", path, text);
-    return false;
-}
-
 /* The name of a function that the table lacks; NULL: it lacks none. */
 static const char *missing_in(const struct drydock_gpu_model *model)
 {
@@ -455,7 +449,7 @@ static bool find_model(struct gpu_plugin *plugin, const char *path, char error[]
 
     *(void **)&entry = dlsym(plugin->object, DRYDOCK_GPU_MODEL_ENTRY);
     if (!entry)
-        return refuse(error, path, "it has no function " DRYDOCK_GPU_MODEL_ENTRY "()");
+        return model_file_refuse(error, path, "it has no function " DRYDOCK_GPU_MODEL_ENTRY "()");
     do
         plugin->model = entry(version);
     while (!plugin->model && version-- > DRYDOCK_GPU_MODEL_OLDEST_API);
@@ -469,10 +463,10 @@ static bool find_model(struct gpu_plugin *plugin, const char *path, char error[]
                      "it serves no version of drydock/gpu_model.h from %u to %u, which this bench "
                      "has: build it with the header of this bench",
                      DRYDOCK_GPU_MODEL_OLDEST_API, DRYDOCK_GPU_MODEL_API);
-        return refuse(error, path, text);
+        return model_file_refuse(error, path, text);
     }
     lack = missing_in(plugin->model);
-    return !lack || refuse(error, path, lack);
+    return !lack || model_file_refuse(error, path, lack);
 }
 
 /* The machine's function from the model's; what does not fit is refused by machine_set_pci(). */
@@ -541,7 +535,7 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
 
     *out = NULL;
     if (!plugin)
-        return refuse(error, path, "no memory");
+        return model_file_refuse(error, path, "no memory");
     memset(plugin, 0, sizeof *plugin);
     plugin->services = services;
     plugin->machine = machine;
@@ -579,8 +573,9 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
         size_t length = strlen(full);
 
         /* The loader's text mostly names the file. */
-        refuse(error, path,
-               strncmp(why, full, length) == 0 && why[length] == ':' ? why + length + 2 : why);
+        model_file_refuse(error, path,
+                          strncmp(why, full, length) == 0 && why[length] == ':' ? why + length + 2
+                                                                                : why);
     }
     if (!plugin->object || !find_model(plugin, path, error))
         goto unload;
@@ -588,17 +583,17 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
     plugin->gpu = plugin->model->create(&plugin->interface, &board);
     crash_recorder_enter_model(before);
     if (!plugin->gpu) {
-        refuse(error, path, "its create() failed");
+        model_file_refuse(error, path, "its create() failed");
         goto unload;
     }
     plugin->registers = (struct machine_registers){
         .bytes = plugin->model->register_bytes, .read = read_register, .write = write_register};
     if (!machine_set_registers(machine, &plugin->registers, plugin)) {
-        refuse(error, path, "no memory for its registers");
+        model_file_refuse(error, path, "no memory for its registers");
         goto unload;
     }
     if (!show_function(plugin)) {
-        refuse(
+        model_file_refuse(
             error, path,
             "its PCI function does not fit: base addresses of registers are powers of two within "
             "register_bytes at multiples of themselves, each takes two numbers");

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool refuse(char error[GPU_PLUGIN_ERROR_BYTES], const char *path, const char *text)
+bool model_file_refuse(char error[GPU_PLUGIN_ERROR_BYTES], const char *path, const char *text)
 {
     snprintf(error, GPU_PLUGIN_ERROR_BYTES, "%.150s: %.230s", path, text);
     return false;
@@ -25,26 +25,30 @@ bool model_file_check(const char *path, char error[GPU_PLUGIN_ERROR_BYTES])
     char text[160];
 
     if (!file)
-        return refuse(error, path, strerror(errno));
+        return model_file_refuse(error, path, strerror(errno));
     got = fread(&header, 1, sizeof header, file);
     fclose(file);
     if (got >= 2 && memcmp(&header, "MZ", 2) == 0)
-        return refuse(error, path,
-                      "it is an image for Windows, and a GPU model is a shared object of this "
-                      "system (cc -shared -fPIC)");
+        return model_file_refuse(
+            error, path,
+            "it is an image for Windows, and a GPU model is a shared object of this "
+            "system (cc -shared -fPIC)");
     if (got < sizeof header || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-        return refuse(error, path, "it is no shared object (cc -shared -fPIC makes one)");
+        return model_file_refuse(error, path,
+                                 "it is no shared object (cc -shared -fPIC makes one)");
     if (header.e_ident[EI_CLASS] != ELFCLASS64)
-        return refuse(error, path, "it is a shared object of 32 bits, and this bench has 64");
+        return model_file_refuse(error, path,
+                                 "it is a shared object of 32 bits, and this bench has 64");
     if (header.e_type != ET_DYN)
-        return refuse(error, path,
-                      "it is an object file or a program, and no shared object (cc -shared -fPIC "
-                      "makes one)");
+        return model_file_refuse(
+            error, path,
+            "it is an object file or a program, and no shared object (cc -shared -fPIC "
+            "makes one)");
 #ifdef OWN_MACHINE
     if (header.e_machine != OWN_MACHINE) {
         snprintf(text, sizeof text, "it is for another processor (ELF machine %u; this one is %u)",
                  header.e_machine, OWN_MACHINE);
-        return refuse(error, path, text);
+        return model_file_refuse(error, path, text);
     }
 #endif
     return true;

@@ -9,6 +9,9 @@
 
 #include "bench/board/gpu_plugin.h"
 
+/* Writes "path: text"; false. */
+bool model_file_refuse(char error[GPU_PLUGIN_ERROR_BYTES], const char *path, const char *text);
+
 /* False, with a sentence: the file is no shared object of this system. */
 bool model_file_check(const char *path, char error[GPU_PLUGIN_ERROR_BYTES]);
 

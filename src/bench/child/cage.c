@@ -3,6 +3,7 @@
 
 #if defined(__x86_64__) && defined(__linux__)
 
+#include "base/assert.h"
 #include "base/bits.h"
 #include "bench/child/system_call_names.h"
 
@@ -329,8 +330,9 @@ void cage_leave_files(const int *kept, unsigned count)
 {
     int first = STDERR_FILENO + 1;
 
+    ASSERT(count <= MAX_KEPT - (STDERR_FILENO + 1));
     kept_count = STDERR_FILENO + 1;
-    for (unsigned i = 0; i < count && kept_count < MAX_KEPT; i++)
+    for (unsigned i = 0; i < count; i++)
         kept_files[kept_count++] = (uint32_t)kept[i];
     for (;;) {
         int next = -1;
