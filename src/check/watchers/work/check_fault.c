@@ -96,112 +96,152 @@ static bool uses_iommu_only(const struct check_ledger *ledger)
            !ledger->caps.driver.MemoryManagementCaps.GpuMmuSupported;
 }
 
+/* What a driver says of a fault, in a packet of a hardware queue or in another one. */
+struct report {
+    const char *member; /* of the interrupt's data */
+    UINT node, flags, level;
+    uint64_t id, va;
+    uint32_t gpu_fence; /* what the GPU was told of the packet: of a queue the id's low half */
+    bool is_under_way;
+};
+
+/* Pages do not say whose handle FaultedHwQueue is: the system's or the driver's is right. */
+static bool is_queued(const struct check_ledger *ledger,
+                      const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    const void *handle = data->HwQueuePageFaulted.FaultedHwQueue;
+    const struct check_packet *packet;
+
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        const struct check_queue *queue = check_find_queue(ledger, packet->queue);
+
+        if (queue && (queue->kernel == handle || packet->queue == handle) &&
+            packet->node == data->HwQueuePageFaulted.NodeOrdinal &&
+            packet->progress == data->HwQueuePageFaulted.FaultedFenceId &&
+            packet->state == CHECK_SUBMITTED)
+            return true;
+    }
+    return false;
+}
+
+static struct report report_of_queue(const struct check_ledger *ledger,
+                                     const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    return (struct report){
+        .member = "HwQueuePageFaulted",
+        .node = data->HwQueuePageFaulted.NodeOrdinal,
+        .flags = data->HwQueuePageFaulted.PageFaultFlags,
+        .level = data->HwQueuePageFaulted.PageTableLevel,
+        .id = data->HwQueuePageFaulted.FaultedFenceId,
+        .va = data->HwQueuePageFaulted.FaultedVirtualAddress,
+        .gpu_fence = (uint32_t)data->HwQueuePageFaulted.FaultedFenceId,
+        .is_under_way = is_queued(ledger, data),
+    };
+}
+
+static struct report report_of_node(const struct check_ledger *ledger,
+                                    const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    const struct check_packet *packet = check_find_packet(ledger, data->DmaPageFaulted.NodeOrdinal,
+                                                          data->DmaPageFaulted.FaultedFenceId);
+
+    return (struct report){
+        .member = "DmaPageFaulted",
+        .node = data->DmaPageFaulted.NodeOrdinal,
+        .flags = data->DmaPageFaulted.PageFaultFlags,
+        .level = data->DmaPageFaulted.PageTableLevel,
+        .id = data->DmaPageFaulted.FaultedFenceId,
+        .va = data->DmaPageFaulted.FaultedVirtualAddress,
+        .gpu_fence = data->DmaPageFaulted.FaultedFenceId,
+        .is_under_way = packet && packet->state == CHECK_SUBMITTED,
+    };
+}
+
+static const char *field_of(struct check *check, const struct report *report, const char *name)
+{
+    return check_field(check, "%s.%s", report->member, name);
+}
+
 /* Flags that go with each other, whatever happened. */
-static bool flags_agree(struct check *check, UINT flags, UINT level)
+static bool flags_agree(struct check *check, const struct report *report)
 {
     const struct check_ledger *ledger = check_ledger(check);
-    bool is_iommu = flags & DXGK_PAGE_FAULT_IOMMU;
+    bool is_iommu = report->flags & DXGK_PAGE_FAULT_IOMMU;
     bool may_be_iommu = ledger->caps.driver.MemoryManagementCaps.IoMmuSupported;
 
     if (!CHECK_RULE(check, RULE_FENCE_010,
-                    !(flags & DXGK_PAGE_FAULT_FENCE_INVALID) || (flags & RESET_FLAGS), NULL,
-                    "DmaPageFaulted.PageFaultFlags",
+                    !(report->flags & DXGK_PAGE_FAULT_FENCE_INVALID) ||
+                        (report->flags & RESET_FLAGS),
+                    NULL, field_of(check, report, "PageFaultFlags"),
                     "{0x%x}: a packet that is not known (FENCE_INVALID) wants a reset of the "
                     "engine or the adapter",
-                    flags))
+                    report->flags))
         return false;
     if (ledger->caps.has_driver &&
         !CHECK_RULE(check, RULE_FENCE_010, is_iommu ? may_be_iommu : !uses_iommu_only(ledger), NULL,
-                    "DmaPageFaulted.PageFaultFlags",
+                    field_of(check, report, "PageFaultFlags"),
                     "{0x%x}: DXGK_PAGE_FAULT_IOMMU is %s, and %s translates for this adapter",
-                    flags, is_iommu ? "set" : "clear",
+                    report->flags, is_iommu ? "set" : "clear",
                     is_iommu ? "no IOMMU" : "nothing but the IOMMU"))
         return false;
     return !ledger->caps.level_count ||
-           CHECK_RULE(check, RULE_FENCE_010, level < ledger->caps.level_count, NULL,
-                      "DmaPageFaulted.PageTableLevel",
-                      "is {%u}; the page tables have {=~less than ~%u} levels", level,
+           CHECK_RULE(check, RULE_FENCE_010, report->level < ledger->caps.level_count, NULL,
+                      field_of(check, report, "PageTableLevel"),
+                      "is {%u}; the page tables have {=~less than ~%u} levels", report->level,
                       ledger->caps.level_count);
 }
 
 /* What the report says of a fault that the GPU has told the bench of. */
-static void compare(struct check *check, const struct fault *fault,
-                    const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+static void compare(struct check *check, const struct fault *fault, const struct report *report)
 {
-    UINT flags = data->DmaPageFaulted.PageFaultFlags;
-    uint64_t va = data->DmaPageFaulted.FaultedVirtualAddress;
-    bool is_known = !(flags & DXGK_PAGE_FAULT_FENCE_INVALID);
-
-    if (!CHECK_RULE(
-            check, RULE_FENCE_010, !is_known || data->DmaPageFaulted.FaultedFenceId == fault->fence,
-            NULL, "DmaPageFaulted.FaultedFenceId", "{0x%x} on node %u; it stopped in {=0x%x}",
-            data->DmaPageFaulted.FaultedFenceId, data->DmaPageFaulted.NodeOrdinal, fault->fence))
+    if (!CHECK_RULE(check, RULE_FENCE_010,
+                    report->flags & DXGK_PAGE_FAULT_FENCE_INVALID ||
+                        report->gpu_fence == fault->fence,
+                    NULL, field_of(check, report, "FaultedFenceId"),
+                    "{0x%llx} on node %u; it stopped in {=0x%x}", (unsigned long long)report->id,
+                    report->node, fault->fence))
         return;
-    if (!CHECK_RULE(check, RULE_FENCE_010, !va || va >> PAGE_SHIFT == fault->address >> PAGE_SHIFT,
-                    NULL, "DmaPageFaulted.FaultedVirtualAddress",
-                    "{0x%llx}; node %u stopped at {=0x%llx}", (unsigned long long)va,
-                    data->DmaPageFaulted.NodeOrdinal, (unsigned long long)fault->address))
+    if (!CHECK_RULE(check, RULE_FENCE_010,
+                    !report->va || report->va >> PAGE_SHIFT == fault->address >> PAGE_SHIFT, NULL,
+                    field_of(check, report, "FaultedVirtualAddress"),
+                    "{0x%llx}; node %u stopped at {=0x%llx}", (unsigned long long)report->va,
+                    report->node, (unsigned long long)fault->address))
         return;
     if (!CHECK_RULE(
             check, RULE_FENCE_010,
-            !(flags & DXGK_PAGE_FAULT_WRITE) || fault->access != CHECK_GPU_READS, NULL,
-            "DmaPageFaulted.PageFaultFlags",
+            !(report->flags & DXGK_PAGE_FAULT_WRITE) || fault->access != CHECK_GPU_READS, NULL,
+            field_of(check, report, "PageFaultFlags"),
             "{0x%x}: DXGK_PAGE_FAULT_WRITE, and node %u read{=~without DXGK_PAGE_FAULT_WRITE~}",
-            flags, data->DmaPageFaulted.NodeOrdinal))
+            report->flags, report->node))
         return;
-    CHECK_RULE(check, RULE_FENCE_010, flags & RESET_FLAGS, NULL, "DmaPageFaulted.PageFaultFlags",
-               "{0x%x}: node %u has stopped, and no reset is asked for", flags,
-               data->DmaPageFaulted.NodeOrdinal);
+    CHECK_RULE(check, RULE_FENCE_010, report->flags & RESET_FLAGS, NULL,
+               field_of(check, report, "PageFaultFlags"),
+               "{0x%x}: node %u has stopped, and no reset is asked for", report->flags,
+               report->node);
 }
 
-static void reported(struct check *check, struct fault_watch *watch,
-                     const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+static void reported(struct check *check, struct fault_watch *watch, const struct report *report)
 {
-    const struct check_ledger *ledger = check_ledger(check);
-    UINT node = data->DmaPageFaulted.NodeOrdinal;
-    UINT flags = data->DmaPageFaulted.PageFaultFlags;
-    const struct check_packet *packet =
-        check_find_packet(ledger, node, data->DmaPageFaulted.FaultedFenceId);
-    struct fault *fault = node < CHECK_MAX_NODES ? &watch->faults[node] : NULL;
+    struct fault *fault = report->node < CHECK_MAX_NODES ? &watch->faults[report->node] : NULL;
 
     if (fault && fault->is_pending)
         check_looked_at(check, RULE_RES_010);
     if (CHECK_RULE(check, RULE_FENCE_010,
-                   flags & DXGK_PAGE_FAULT_FENCE_INVALID ||
-                       (packet && packet->state == CHECK_SUBMITTED),
-                   NULL, "DmaPageFaulted.FaultedFenceId",
-                   "0x%x is of nothing that is under way on node %u",
-                   data->DmaPageFaulted.FaultedFenceId, node) &&
-        flags_agree(check, flags, data->DmaPageFaulted.PageTableLevel) && fault &&
-        fault->is_pending)
-        compare(check, fault, data);
+                   report->flags & DXGK_PAGE_FAULT_FENCE_INVALID || report->is_under_way, NULL,
+                   field_of(check, report, "FaultedFenceId"),
+                   "0x%llx is of nothing that is under way on node %u",
+                   (unsigned long long)report->id, report->node) &&
+        flags_agree(check, report) && fault && fault->is_pending)
+        compare(check, fault, report);
     if (fault)
         fault->is_pending = false;
-}
-
-/* The low half of a hardware queue's id is what the GPU was told of its submission. */
-static void queue_reported(struct check *check, struct fault_watch *watch,
-                           const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
-{
-    UINT node = data->HwQueuePageFaulted.NodeOrdinal;
-    UINT flags = data->HwQueuePageFaulted.PageFaultFlags;
-    uint64_t id = data->HwQueuePageFaulted.FaultedFenceId;
-    struct fault *fault = node < CHECK_MAX_NODES ? &watch->faults[node] : NULL;
-
-    if (!fault || !fault->is_pending)
-        return;
-    check_looked_at(check, RULE_RES_010);
-    CHECK_RULE(check, RULE_FENCE_010,
-               (flags & DXGK_PAGE_FAULT_FENCE_INVALID) || (uint32_t)id == fault->fence, NULL,
-               "HwQueuePageFaulted.FaultedFenceId", "{0x%llx} on node %u; it stopped in {=0x%x}",
-               (unsigned long long)id, node, fault->fence);
-    fault->is_pending = false;
 }
 
 static void callback(struct check *check, void *state, const struct check_callback *callback)
 {
     struct fault_watch *watch = state;
     const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data = callback->data;
+    struct report report;
     unsigned node;
 
     if (callback->callback != TRACE_CALLBACK_notify_interrupt)
@@ -212,10 +252,12 @@ static void callback(struct check *check, void *state, const struct check_callba
                "{=DXGK_INTERRUPT_DMA_PAGE_FAULTED}");
     switch ((unsigned)data->InterruptType) {
     case DXGK_INTERRUPT_DMA_PAGE_FAULTED:
-        reported(check, watch, data);
+        report = report_of_node(check_ledger(check), data);
+        reported(check, watch, &report);
         break;
     case DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED:
-        queue_reported(check, watch, data);
+        report = report_of_queue(check_ledger(check), data);
+        reported(check, watch, &report);
         break;
     case DXGK_INTERRUPT_DMA_COMPLETED:
         node = data->DmaCompleted.NodeOrdinal;

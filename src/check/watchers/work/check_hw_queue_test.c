@@ -538,6 +538,52 @@ static void reports_a_fence_beside_values_of_queues(struct rig *rig)
     miniport_interrupt(rig->top, 0);
 }
 
+/* The submission 0x100000007 has stopped the node. */
+static void report_fault(struct rig *rig, UINT64 id, HANDLE queue, UINT flags)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED};
+    const struct check_gpu_event fault = {.kind = CHECK_GPU_FAULT,
+                                          .node = RIG_CLIENT_NODE,
+                                          .fence = 7,
+                                          .address = 0x12345000,
+                                          .access = CHECK_GPU_READS};
+
+    submit(rig, UINT64_C(0x100000007));
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, 7, 64);
+    check_gpu(rig->check, &fault);
+    data.HwQueuePageFaulted.FaultedFenceId = id;
+    data.HwQueuePageFaulted.FaultedHwQueue = queue;
+    data.HwQueuePageFaulted.FaultedVirtualAddress = fault.address;
+    data.HwQueuePageFaulted.NodeOrdinal = RIG_CLIENT_NODE;
+    data.HwQueuePageFaulted.PageFaultFlags = flags;
+    rig_interrupt(rig, &data);
+}
+
+static void reports_its_fault(struct rig *rig)
+{
+    report_fault(rig, UINT64_C(0x100000007), &test, DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED);
+}
+
+static void reports_half_of_an_id(struct rig *rig)
+{
+    report_fault(rig, 7, &test, DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED);
+}
+
+static void reports_its_own_handle(struct rig *rig)
+{
+    report_fault(rig, UINT64_C(0x100000007), test.queue, DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED);
+}
+
+static void reports_another_handle(struct rig *rig)
+{
+    report_fault(rig, UINT64_C(0x100000007), test.context, DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED);
+}
+
+static void asks_for_no_reset(struct rig *rig)
+{
+    report_fault(rig, UINT64_C(0x100000007), &test, 0);
+}
+
 static void each_way_to_break_a_rule_is_found(void **state)
 {
     static const struct {
@@ -556,6 +602,11 @@ static void each_way_to_break_a_rule_is_found(void **state)
         {has_the_last_fence_behind_a_reset, RULE_NONE},
         {has_the_value_of_a_queue_behind_a_reset, RULE_TDR_015},
         {reports_a_fence_beside_values_of_queues, RULE_NONE},
+        {reports_its_fault, RULE_NONE},
+        {reports_half_of_an_id, RULE_FENCE_010},
+        {reports_its_own_handle, RULE_NONE},
+        {reports_another_handle, RULE_FENCE_010},
+        {asks_for_no_reset, RULE_FENCE_010},
     };
 
     for (size_t i = 0; i < ARRAY_COUNT(ways); i++) {
