@@ -32,6 +32,6 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
                      cases/presents.case cases/buffers-and-a-primary-by-list.case
                      cases/device-memory.case cases/device-memory-lists.case
                      cases/reports.case cases/reports-with-causes.case cases/reports-of-the-adapter.case
-                     cases/flips.case cases/syncs-of-one-type.case cases/syncs-by-source.case
+                     cases/started-as-observed.case cases/flips.case cases/syncs-of-one-type.case cases/syncs-by-source.case
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 endif()
