@@ -23,12 +23,21 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
     endforeach()
     target_compile_definitions(bench_tests PRIVATE GPU_FOLDER="${CMAKE_BINARY_DIR}/gpu")
 
-    # Policies: the example of docs/policy.md, and an object that has none.
+    # Policies: the example of docs/policy.md, an object that has none, and some that end badly.
     add_library(policy_largest MODULE ${CMAKE_SOURCE_DIR}/examples/policy/largest.c)
     target_include_directories(policy_largest PRIVATE ${CMAKE_SOURCE_DIR}/include)
     set_target_properties(policy_largest PROPERTIES PREFIX "" OUTPUT_NAME largest
                                                     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/policy)
     add_dependencies(bench_tests policy_largest)
+    foreach(kind NAMELESS CRASHING HANGING LEAVING)
+        string(TOLOWER ${kind} name)
+        add_library(policy_odd_${name} MODULE ${CMAKE_SOURCE_DIR}/tests/policy/odd.c)
+        target_include_directories(policy_odd_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+        target_compile_definitions(policy_odd_${name} PRIVATE ODD_${kind})
+        set_target_properties(policy_odd_${name} PROPERTIES PREFIX "" OUTPUT_NAME odd-${name}
+                                                            LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/policy)
+        add_dependencies(bench_tests policy_odd_${name})
+    endforeach()
     target_compile_definitions(bench_tests PRIVATE POLICY_FOLDER="${CMAKE_BINARY_DIR}/policy")
 
     # Clients: the example of docs/clients.md, and some that are refused, or that a run has to survive.

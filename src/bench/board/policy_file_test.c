@@ -1,6 +1,7 @@
 /* A policy of the user's, played in both models. */
 #include "bench/board/policy_file.h"
 
+#include "bench/child/child_run.h"
 #include "bench/whole_runs/test_run.h"
 
 /* Memory for 10 MiB: an old small allocation and a large one, then a third. */
@@ -46,6 +47,7 @@ static void files_without_a_policy_are_refused(void **state)
     } files[] = {
         {"no-such-policy.so", "no-such-policy.so"},
         {GPU_FOLDER "/tutorial.so", "it exports no vidmm_policy_own"},
+        {POLICY_FOLDER "/odd-nameless.so", "its table has no name"},
     };
 
     for (unsigned i = 0; i < ARRAY_COUNT(files); i++) {
@@ -63,11 +65,45 @@ static void files_without_a_policy_are_refused(void **state)
     }
 }
 
+/* The driver is not: what is said names the policy, and does not guess at anybody else. */
+static void a_policy_that_ends_badly_is_to_blame(void **state)
+{
+    static const struct {
+        const char *path, *says;
+        double seconds;
+    } files[] = {
+        {POLICY_FOLDER "/odd-crashing.so", "ended by signal 11 (Segmentation fault); this", 20},
+        {POLICY_FOLDER "/odd-leaving.so", "ended with exit status 0; this", 20},
+        {POLICY_FOLDER "/odd-hanging.so", "no end within 1 s of wall time; this", 1},
+    };
+
+    for (unsigned i = 0; i < ARRAY_COUNT(files); i++) {
+        struct workload *workload = test_parse(third_needs_room);
+        struct run_result *result = calloc(1, sizeof *result);
+        struct run_config config;
+
+        assert_non_null(result);
+        test_option(workload, "model", "physical");
+        test_option(workload, "policy-file", files[i].path);
+        config = test_config(workload);
+        assert_true(child_run_execute(&config, workload, files[i].seconds, result));
+        if (result->outcome != RUN_REFUSED || !strstr(result->error, files[i].says) ||
+            !strstr(result->error, "the policy's leaves_before()"))
+            fail_msg("%s: %s, '%s'", files[i].path, run_outcome_name(result->outcome),
+                     result->error);
+        assert_int_equal(result->finding_totals[RUN_FINDING_CRASHED], 0);
+        assert_int_equal(result->finding_totals[RUN_FINDING_HUNG], 0);
+        test_finish(result);
+        workload_free(workload);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_example_lets_one_large_allocation_leave_where_lru_takes_two),
         cmocka_unit_test(files_without_a_policy_are_refused),
+        cmocka_unit_test(a_policy_that_ends_badly_is_to_blame),
     };
 
     return cmocka_run_group_tests_name("bench/policy_file", tests, NULL, NULL);

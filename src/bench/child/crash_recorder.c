@@ -209,7 +209,7 @@ bool crash_recorder_blames_model(const struct crash_recorder *recorder, const ch
 {
     if (!recorder->model)
         return false;
-    if (strncmp(recorder->model, "the client's ", strlen("the client's ")) == 0)
+    if (strncmp(recorder->model, "the ", strlen("the ")) == 0) /* client or policy */
         snprintf(text, size, "%s: %.200s; this tells nothing of the driver", recorder->model, how);
     else
         snprintf(text, size, "GPU model '%.150s', in %s: %.200s; this tells nothing of the driver",
@@ -364,7 +364,7 @@ static void guess_at(const struct crash_recorder *recorder, int status, char *ou
         snprintf(out, size,
                  "a system call that the bench allows no driver, with the signal blocked by which "
                  "it would be told");
-    if (number != SIGSEGV && number != SIGBUS && number != SIGABRT)
+    if (recorder->model || (number != SIGSEGV && number != SIGBUS && number != SIGABRT))
         return;
     name_last_ddi(recorder, ddi, sizeof ddi);
     name_frame(recorder, frame, sizeof frame);

@@ -71,7 +71,8 @@ void crash_recorder_set_locator(size_t (*locate)(const void *signal_context, cha
 
 /*
  * A function of a GPU model (bench/board/gpu_plugin.h) runs from now on: its name, a literal, or
- * NULL when none runs. Gives the name that was there before.
+ * NULL when none runs; of a client or a policy "the client's ..." and "the policy's ...". Gives the
+ * name that was there before.
  */
 const char *crash_recorder_enter_model(const char *what);
 bool crash_recorder_runs_model(void);

@@ -1,0 +1,32 @@
+/*
+ * Policies that are refused, or that a run has to survive: one of ODD_NAMELESS, ODD_CRASHING,
+ * ODD_HANGING, ODD_LEAVING.
+ */
+#include <vidmm/policy.h>
+
+#include <stdlib.h>
+
+static bool leaves_before(const struct vidmm_candidate *a, const struct vidmm_candidate *b)
+{
+#ifdef ODD_CRASHING
+    *(volatile int *)16 = 1;
+#endif
+#ifdef ODD_HANGING
+    for (volatile int i = 0; i < 1;)
+        ;
+#endif
+#ifdef ODD_LEAVING
+    _Exit(0);
+#endif
+    return a->bytes > b->bytes;
+}
+
+extern const struct vidmm_policy vidmm_policy_own;
+
+const struct vidmm_policy vidmm_policy_own = {
+#ifndef ODD_NAMELESS
+    .name = "odd",
+#endif
+    .compared = 64,
+    .leaves_before = leaves_before,
+};
