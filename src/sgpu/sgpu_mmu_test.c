@@ -708,6 +708,38 @@ static void an_entry_of_two_tables_leads_to_64_kib_pages_first(void **state)
     rig_fini(&rig);
 }
 
+/* An entry leads to a table of one kind or of the other one. */
+static void an_entry_of_one_table_says_which_pages_it_has(void **state)
+{
+    const struct machine_config board = rig_board();
+    const struct sgpu_config config = {.straps = SGPU_STRAP_64K_SINGLE};
+    const uint64_t va = 16 * MiB;
+    uint64_t root, level_1, small, large;
+    struct sgpu_walk walk;
+    struct rig rig;
+
+    rig_init_with(&rig, &board, &config);
+    root = rig_table(&rig);
+    level_1 = level_1_of(&rig, root);
+    small = rig_table(&rig);
+    large = rig_table(&rig);
+    rig_entries(&rig, level_1)[va >> 21] = large | SGPU_PTE_VALID | SGPU_PTE_TABLE_64K;
+    rig_entries(&rig, level_1)[(va >> 21) + 1] = small | SGPU_PTE_VALID;
+    rig_entries(&rig, large)[1] = LOCAL_PTE(0x200000);
+    rig_entries(&rig, small)[1] = SYSTEM_PTE(0x5000);
+    sgpu_mmu_walk(rig.gpu, root, va + 0x12123, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NONE);
+    assert_int_equal(walk.pa, 0x202123);
+    assert_int_equal(walk.page_bytes, 64 * KiB);
+    sgpu_mmu_walk(rig.gpu, root, va + 0x1000, &walk); /* in the first piece of 64 KiB */
+    assert_int_equal(walk.fault, SGPU_FAULT_NOT_VALID);
+    sgpu_mmu_walk(rig.gpu, root, va + 2 * MiB + 0x1123, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NONE);
+    assert_int_equal(walk.pa, SGPU_PA_SYSTEM | 0x5123);
+    assert_int_equal(walk.page_bytes, PAGE_BYTES);
+    rig_fini(&rig);
+}
+
 static void a_large_page_ends_the_walk_above_the_leaf(void **state)
 {
     const struct machine_config board = rig_board();
@@ -852,6 +884,26 @@ static void neighbours_in_two_tables_join_only_when_physically_so(void **state)
     assert_true(sgpu_mmu_for_each_run(rig.gpu, root, 0, UINT64_MAX, take_run, &runs));
     assert_int_equal(runs.count, 2);
     assert_run(&runs.list[1], va, PAGE_BYTES, 0x103000, SGPU_PTE_VALID);
+    rig_fini(&rig);
+}
+
+/* The entry behind the range leads out of memory, and nobody asks where. */
+static void no_run_is_looked_for_behind_the_range(void **state)
+{
+    const uint64_t va = UINT64_C(3) * GiB;
+    struct sgpu_walk walk;
+    struct runs runs = {0};
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_table(&rig);
+    rig_map(&rig, root, va, 1, LOCAL_PTE(0x100000));
+    sgpu_mmu_walk(rig.gpu, root, va, &walk);
+    rig_entries(&rig, walk.tables_pa[1])[1] = LOCAL_PTE(64 * MiB);
+    assert_true(sgpu_mmu_for_each_run(rig.gpu, root, va, va + 2 * MiB, take_run, &runs));
+    assert_int_equal(runs.count, 1);
+    assert_false(sgpu_mmu_for_each_run(rig.gpu, root, va, va + 2 * MiB + 1, take_run, &runs));
     rig_fini(&rig);
 }
 
@@ -1009,10 +1061,12 @@ int main(void)
         cmocka_unit_test(a_table_of_invalid_entries_costs_no_bytes),
         cmocka_unit_test(gpu_pages_are_mapped_by_their_first_entry),
         cmocka_unit_test(an_entry_of_two_tables_leads_to_64_kib_pages_first),
+        cmocka_unit_test(an_entry_of_one_table_says_which_pages_it_has),
         cmocka_unit_test(a_large_page_ends_the_walk_above_the_leaf),
         cmocka_unit_test(page_tables_of_an_impossible_shape_are_refused),
         cmocka_unit_test(runs_join_across_tables_and_split_at_changes),
         cmocka_unit_test(neighbours_in_two_tables_join_only_when_physically_so),
+        cmocka_unit_test(no_run_is_looked_for_behind_the_range),
         cmocka_unit_test(runs_go_on_behind_a_piece_of_small_pages),
         cmocka_unit_test(cached_translations_agree_with_walks),
         cmocka_unit_test(replacement_forgets_but_never_invents),

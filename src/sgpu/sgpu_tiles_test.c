@@ -66,6 +66,24 @@ static void pages_are_copied_into_rows_and_back(void **state)
     rig_fini(&rig);
 }
 
+/* The pages that follow the last one stand behind its list, where the packet before had them. */
+static void a_list_of_pages_ends_with_its_count(void **state)
+{
+    static const uint64_t before[] = {30, 40, 21, 22}, list[] = {10, 20};
+    struct rig rig;
+
+    rig_init(&rig);
+    for (unsigned i = 0; i < 4; i++)
+        page_store_write_tag(rig.local, 0x14000 + i * PAGE_BYTES, PAGE_BYTES, TAG + i);
+    rig_copy_pages(&rig, 0, 0x80000, before, 4);
+    rig_copy_pages(&rig, SGPU_COPY_TO_PAGES, SGPU_PA_PITCHED | 0x12000, list, 2);
+    rig_execute(&rig, SGPU_NODE_COPY);
+    assert_true(page_store_is_tag(rig.ram, 20 * PAGE_BYTES, PAGE_BYTES, TAG, NULL));
+    assert_int_equal(page_store_kind(rig.ram, 21), PAGE_ZERO);
+    assert_int_equal(page_store_kind(rig.ram, 22), PAGE_ZERO);
+    rig_fini(&rig);
+}
+
 static void a_reference_with_a_pitch_goes_from_row_to_row(void **state)
 {
     const struct sgpu_render_ref ref = {.address = SGPU_PA_PITCHED | 0x11800,
@@ -152,6 +170,7 @@ int main(void)
         cmocka_unit_test(copies_between_tiles_and_lists_change_the_order),
         cmocka_unit_test(a_tiled_reference_is_to_the_linear_surface),
         cmocka_unit_test(pages_are_copied_into_rows_and_back),
+        cmocka_unit_test(a_list_of_pages_ends_with_its_count),
         cmocka_unit_test(a_reference_with_a_pitch_goes_from_row_to_row),
         cmocka_unit_test(a_range_shows_tiles_in_linear_order),
         cmocka_unit_test(a_range_changes_nothing_of_a_window_of_pages),

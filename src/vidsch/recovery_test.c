@@ -438,6 +438,42 @@ static void a_packet_that_does_not_end_is_reset(void **state)
     stage_fini(&stage, paging, render);
 }
 
+/*
+ * TDR-006, TDR-007: what was with the driver when the adapter was reset counts as reported, though
+ * the driver never named it; a reset of the engine that names less takes nothing back.
+ */
+static void an_engine_reset_takes_back_nothing_that_was_reported(void **state)
+{
+    struct vidsch_context *render;
+    ULONGLONG submitted, completed;
+    struct test_packet p[2];
+    struct stage stage;
+    bool hit_paging;
+
+    stage_init(&stage, 2);
+    render = open_context(&stage, false);
+    send(&stage, render, false, &p[0], 'A');
+    vidsch_set_gate(stage.vidsch, VIDSCH_CLOSED);
+    vidsch_reset_adapter(stage.vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+    stage.queue_count = 0;
+    vidsch_set_gate(stage.vidsch, VIDSCH_OPEN);
+    send(&stage, render, false, &p[1], 'B');
+    expect_log(&stage, "pA1 !A pB2 ");
+    stage.last_aborted = 0;
+    assert_int_equal(
+        vidsch_reset_engine(stage.vidsch, 0, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE, &hit_paging),
+        STATUS_SUCCESS);
+    expect_log(&stage, "pB3 ");
+    vidsch_node_fences(stage.vidsch, 0, &submitted, &completed);
+    assert_int_equal(submitted, 3);
+    assert_int_equal(completed, 1);
+    finish(&stage, 1);
+    expect_log(&stage, "-B ");
+    assert_int_equal(stage.error_count, 0);
+    vidsch_context_destroy(render);
+    vidsch_destroy(stage.vidsch);
+}
+
 static void an_engine_is_reset_by_its_own_number(void **state)
 {
     struct stage stage;
@@ -580,6 +616,7 @@ int main(void)
         cmocka_unit_test(an_unlawful_answer_is_a_driver_error),
         cmocka_unit_test(the_watchdog_asks_before_it_preempts),
         cmocka_unit_test(a_packet_that_does_not_end_is_reset),
+        cmocka_unit_test(an_engine_reset_takes_back_nothing_that_was_reported),
         cmocka_unit_test(an_engine_is_reset_by_its_own_number),
         cmocka_unit_test(an_adapter_reset_keeps_what_is_queued),
         cmocka_unit_test(an_abort_ends_every_packet),
