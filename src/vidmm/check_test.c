@@ -115,6 +115,13 @@ static void empty_with_content(struct vidmm_allocation *allocation)
     allocation->state = ALLOCATION_EMPTY;
 }
 
+static void submit_for_a_stranger(struct vidmm_allocation *allocation)
+{
+    static struct companion stranger;
+
+    allocation->vidmm->queue.submitted_for = &stranger;
+}
+
 static void keep(struct vidmm_allocation *allocation)
 {
 }
@@ -142,6 +149,7 @@ static const struct breakage {
     {put_stranger_on_lru, "the LRU lists hold others than the evictable"},
     {count_free_pages_wrong, "vidmm_check: "},
     {count_ranges_wrong, "vidmm_check: "},
+    {submit_for_a_stranger, "the paging queue knows a companion that has gone"},
 };
 
 /* What the walk says of a broken manager, in a child; the manager here stays whole. */

@@ -355,6 +355,35 @@ static void an_unlawful_answer_is_a_driver_error(void **state)
     stage_fini(&stage, paging, render);
 }
 
+/* FENCE-006: a fence that was submitted is reported before it is said to be the current one. */
+static void who_is_asked_for_the_current_fence_has_reported_it(void **state)
+{
+    struct vidsch_context *render;
+    struct test_packet packet;
+    struct stage stage;
+
+    stage_init(&stage, 4);
+    render = open_context(&stage, false);
+    send(&stage, render, false, &packet, 'A');
+    vidsch_set_gate(stage.vidsch, VIDSCH_CLOSED);
+    vidsch_query_fence(stage.vidsch, 0);
+    assert_int_equal(stage.query_count, 0);
+    vidsch_set_gate(stage.vidsch, VIDSCH_OPEN);
+    vidsch_query_fence(stage.vidsch, 0);
+    assert_int_equal(stage.query_count, 1);
+    stage.completed = 2; /* which was never submitted */
+    vidsch_query_fence(stage.vidsch, 0);
+    assert_int_equal(stage.error_count, 0);
+    stage.completed = 1;
+    vidsch_query_fence(stage.vidsch, 0);
+    assert_int_equal(stage.error_count, 1);
+    assert_string_equal(stage.last_rule, "FENCE-006");
+    finish(&stage, 1);
+    expect_log(&stage, "pA1 -A ");
+    vidsch_context_destroy(render);
+    vidsch_destroy(stage.vidsch);
+}
+
 /* FENCE-006: what the interrupt did not say, the query finds. */
 static void the_watchdog_asks_before_it_preempts(void **state)
 {
@@ -614,6 +643,7 @@ int main(void)
         cmocka_unit_test(preempted_packets_come_back),
         cmocka_unit_test(who_asks_is_told_what_the_driver_was_to_do),
         cmocka_unit_test(an_unlawful_answer_is_a_driver_error),
+        cmocka_unit_test(who_is_asked_for_the_current_fence_has_reported_it),
         cmocka_unit_test(the_watchdog_asks_before_it_preempts),
         cmocka_unit_test(a_packet_that_does_not_end_is_reset),
         cmocka_unit_test(an_engine_reset_takes_back_nothing_that_was_reported),

@@ -154,8 +154,7 @@ static void tear_down(struct vidmm *vidmm)
     vidmm->dummy_page = 0;
     segments_fini(vidmm);
     null_contexts_fini(vidmm);
-    if (vidmm->vidsch)
-        vidsch_destroy(vidmm->vidsch);
+    vidsch_destroy(vidmm->vidsch);
     vidmm->vidsch = NULL;
     vidmm_caps_fini(vidmm->services, &vidmm->caps);
     vidmm->is_started = false;

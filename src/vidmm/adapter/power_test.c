@@ -2,6 +2,7 @@
 #include "vidmm/memory/page_units.h"
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
+#include "vidmm/work/client.h"
 
 #include "base/bits.h"
 
@@ -10,6 +11,7 @@
 static struct {
     HANDLE moved[8]; /* out of a segment, in order */
     unsigned moved_count;
+    unsigned tables_told; /* that are evicted */
 } seen;
 
 static NTSTATUS set_power_state(struct miniport *self, ULONG device, DEVICE_POWER_STATE state,
@@ -22,6 +24,8 @@ static void see_move(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
 {
     bool is_move = args->Operation == DXGK_OPERATION_TRANSFER && args->Transfer.Source.SegmentId;
 
+    if (args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
+        seen.tables_told += args->UpdatePageTable.Flags.NotifyEviction;
     if (args->Operation == DXGK_OPERATION_VIRTUAL_TRANSFER)
         seen.moved_count++;
     else if (is_move && seen.moved_count < ARRAY_COUNT(seen.moved))
@@ -97,11 +101,38 @@ static void hibernation_keeps_the_pages_of_an_allocation_and_not_those_of_its_un
     }
 }
 
+/* The first process has no context yet, and so no tables. */
+static void the_tables_of_every_process_are_told_to_go(void **state)
+{
+    struct rig_config config = rig_model(1);
+    struct rig *rig = rig_new(&config);
+    struct vidmm_process *first;
+    struct rig_object object;
+
+    memset(&seen, 0, sizeof seen);
+    rig->ops.set_power_state = set_power_state;
+    assert_int_equal(rig_start(rig), STATUS_SUCCESS);
+    assert_int_equal(vidmm_process_create(rig->vidmm, &first), STATUS_SUCCESS);
+    assert_null(first->space.root);
+    assert_int_equal(rig_open(rig), STATUS_SUCCESS);
+    rig_object(rig, 4, 1, &object);
+    rig_make_resident(rig, &object);
+    rig_map(rig, &object);
+    rig_gpu(rig, &object, 4);
+    rig->watch = see_move;
+    sleep(rig, VIDMM_SLEEP_STANDBY);
+    assert_true(seen.tables_told >= 3); /* a root, and a table at each level */
+    rig_destroy_object(rig, &object);
+    vidmm_process_destroy(first);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hibernation_keeps_what_ends_in_the_kept_part),
         cmocka_unit_test(hibernation_keeps_the_pages_of_an_allocation_and_not_those_of_its_units),
+        cmocka_unit_test(the_tables_of_every_process_are_told_to_go),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -256,6 +256,7 @@ static void physical_updates_count_in_the_order_of_the_calls(void **state)
         assert_int_equal(done.calls, 0);
         rig_drain(rig);
         assert_int_equal(done.calls, 2);
+        assert_int_equal(rig->process->space.waiting_updates, 0);
         assert_int_equal(entry_at(rig, va).PageAddress, 20);
         assert_int_equal(entry_at(rig, va + PAGE_BYTES).Valid, !unmaps);
         if (!unmaps)

@@ -261,6 +261,30 @@ static void a_companion_goes_with_its_context(void **state)
     rig_free(rig);
 }
 
+/* What was submitted last for another context is still under way when a companion leaves. */
+static void a_companion_leaves_what_was_submitted_for_another_one(void **state)
+{
+    struct rig_config config = rig_model(1);
+    struct rig *rig = rig_create(&config);
+    struct vidmm_context *first = rig->context, *second;
+    struct vidmm_tile_operation operation;
+    struct rig_object pool;
+
+    rig_object(rig, 64, 1, &pool);
+    rig_make_resident(rig, &pool);
+    operation = map(&pool, 0, 0, 64);
+    update(rig, 1, &operation);
+    assert_int_equal(vidmm_context_create(rig->device, 0, NULL, 0, &second), STATUS_SUCCESS);
+    rig->context = second;
+    operation = copy(0, 8, 64);
+    update(rig, 1, &operation);
+    assert_ptr_equal(rig->vidmm->queue.submitted_for, &second->companion);
+    vidmm_context_destroy(first);
+    assert_ptr_equal(rig->vidmm->queue.submitted_for, &second->companion);
+    rig_destroy_object(rig, &pool);
+    rig_free(rig);
+}
+
 static void bad_arguments_are_refused(void **state)
 {
     struct rig_config config = rig_model(1);
@@ -372,6 +396,7 @@ int main(void)
         cmocka_unit_test(updates_wait_for_work_and_are_counted),
         cmocka_unit_test(copies_run_on_a_companion_of_the_context),
         cmocka_unit_test(a_companion_goes_with_its_context),
+        cmocka_unit_test(a_companion_leaves_what_was_submitted_for_another_one),
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(tiles_reach_from_the_first_address_to_the_last),
         cmocka_unit_test(addresses_of_pools_are_kept_from_clients),

@@ -63,8 +63,7 @@ static bool may_be_renamed(const struct vidmm_allocation *allocation)
         allocation->vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0 ||
         allocation->lock_count || allocation->is_primary || allocation->is_pinned ||
         allocation->is_over_memory || allocation->is_protected || allocation->context ||
-        allocation->is_swizzled || allocation->uses_alternate_va || allocation->range ||
-        first->openings)
+        allocation->is_swizzled || allocation->range || first->openings)
         return false;
     return !first->renaming_limit || instance_count(allocation) < first->renaming_limit;
 }

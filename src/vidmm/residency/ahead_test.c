@@ -210,6 +210,9 @@ static void others_leave_when_the_policy_says(void **state)
         vidmm_forecast_time(rig->vidmm, 11 * MS, 11 * MS);
         rig_drain(rig);
         assert_int_equal(rig->eviction_count, rows[i].lead_ns && rows[i].most_ns);
+        vidmm_forecast_time(rig->vidmm, 20 * MS, 20 * MS); /* the use is due */
+        rig_drain(rig);
+        assert_int_equal(rig->eviction_count, rows[i].lead_ns && rows[i].most_ns);
         destroy_all(rig, objects, 3);
     }
 }
