@@ -1,21 +1,57 @@
 #!/bin/sh
 # Makes data/ddi/documented.tsv: each name that the public driver documentation has, with its kind and its header.
 #
-#     scripts/ddi-documented.sh DOCS > data/ddi/documented.tsv
+#     scripts/ddi-documented.sh DOCS [PAGES] > data/ddi/documented.tsv
 #
 # DOCS is a checkout of the documentation's repository (MicrosoftDocs/windows-driver-docs-ddi): one page a name. Pages
 # tell names and members in words, not in C; the layouts are not made from here.
+# PAGES has newer pages of some headers, as m417z/windows-docs-scraper keeps them (its branch gh-pages, folder
+# windows-driver-docs-ddi): PAGES/HEADER/n*.json is a page's head and n*.md its text. A newer page takes the place of
+# the older one with its UID.
 set -eu
 
-content=${1:?usage: ddi-documented.sh DOCS}/wdk-ddi-src/content
+usage='usage: ddi-documented.sh DOCS [PAGES]'
+content=${1:?$usage}/wdk-ddi-src/content
+pages=${2:-}
 headers="d3dkmddi dispmprt d3dkmdt d3dukmdt d3dkmthk
     wdm ntddk ntifs ntddvdeo ntintsafe ntstrsafe wdmsec aux_klib acpiioct acpitabl pcivirt pepfx pep_x poclass
     video videoagp miniport hdaudio hwnclx iddcx storport fltkernel wsk ndis wpprecorder
     $(cd "$content" && ls -d wdf* | sort)"
 
+# Newer pages, written as the older ones are: the head is JSON there, and a heading of the third rank is a field.
+newer=$(mktemp -d)
+trap 'rm -rf "$newer"' EXIT
+test -z "$pages" || for header in $headers; do
+    test -d "$pages/$header" || continue
+    mkdir "$newer/$header"
+    find "$pages/$header" -name 'n[a-z]-*.json' | LC_ALL=C sort | ${AWK:-awk} -v to="$newer/$header/" '{
+        name = $0
+        sub(/.*\//, "", name)
+        sub(/json$/, "md", name)
+        while ((getline line < $0) > 0) {
+            gsub(/^ *"|",?$/, "", line)
+            sub(/": "?/, ": ", line)
+            print line > (to name)
+        }
+        close($0)
+        sub(/json$/, "md")
+        while ((getline line < $0) > 0) {
+            if (sub(/^### `/, "### -field ", line))
+                gsub(/`/, " ", line)
+            print line > (to name)
+        }
+        close($0)
+        close(to name)
+    }'
+done
+
 for header in $headers; do
     test -d "$content/$header" || continue
-    find "$content/$header" -name 'n[a-z]-*.md' | LC_ALL=C sort
+    (cd "$content/$header" && find . -name 'n[a-z]-*.md'
+        test ! -d "$newer/$header" || (cd "$newer/$header" && find . -name '*.md')) | LC_ALL=C sort -u |
+        while read -r page; do
+            test -f "$newer/$header/$page" && echo "$newer/$header/$page" || echo "$content/$header/$page"
+        done
 done | ${AWK:-awk} '
     # One page: what it is about stands in its UID, NS:header._NAME; members and enumerators are its fields.
     function page(path,   line, part, count, names, i, kind, header, name, seen, member, is_macro) {
