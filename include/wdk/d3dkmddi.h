@@ -45,8 +45,10 @@
 #include "d3dkmddi/scheduling.h"
 #include "d3dkmddi/doorbell.h"
 #include "d3dkmddi/gdi.h"
+#include "d3dkmddi/gamma.h"
 #include "d3dkmddi/target.h"
 #include "d3dkmddi/adapter_memory.h"
 #include "d3dkmddi/performance.h"
+#include "d3dkmddi/testing.h"
 
 #endif

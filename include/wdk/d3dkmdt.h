@@ -106,7 +106,12 @@ typedef struct _D3DKMDT_GDISURFACEDATA {
     UINT Pitch;
 } D3DKMDT_GDISURFACEDATA, *PD3DKMDT_GDISURFACEDATA;
 
-typedef struct _D3DKMDT_VIRTUALGPUSURFACEDATA D3DKMDT_VIRTUALGPUSURFACEDATA;
+typedef struct _D3DKMDT_VIRTUALGPUSURFACEDATA {
+    UINT64 Size;
+    UINT Alignment;
+    UINT DriverSegmentId;
+    UINT PrivateDriverData;
+} D3DKMDT_VIRTUALGPUSURFACEDATA;
 
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM3_2
 /* Which value of a native fence the storage is for; its structure is in d3dkmddi/allocation.h. */

@@ -302,9 +302,6 @@ typedef struct _D3DKMT_CREATEPAGINGQUEUE {
 
 /* ---- Allocations ----------------------------------------------------------------------------- */
 
-D3DKMT_BITS(D3DDDI_ALLOCATIONINFOFLAGS2, UINT Primary : 1; UINT Stereo : 1;
-            UINT OverridePriority : 1; UINT Reserved : 29;);
-
 typedef struct _D3DDDI_ALLOCATIONINFO2 {
     D3DKMT_HANDLE hAllocation; /* out */
     union {
@@ -314,7 +311,15 @@ typedef struct _D3DDDI_ALLOCATIONINFO2 {
     VOID *pPrivateDriverData; /* in and out */
     UINT PrivateDriverDataSize;
     D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-    D3DDDI_ALLOCATIONINFOFLAGS2 Flags;
+    union {
+        struct {
+            UINT Primary : 1;
+            UINT Stereo : 1;
+            UINT OverridePriority : 1;
+            UINT Reserved : 29;
+        };
+        UINT Value;
+    } Flags;
     D3DGPU_VIRTUAL_ADDRESS GpuVirtualAddress; /* out, with a driver that has no page tables */
     union {
         UINT Priority; /* in, with OverridePriority */

@@ -385,6 +385,8 @@ typedef struct _D3DDDI_ESCAPEFLAGS {
 
 #include "d3dukmdt/color.h"
 #include "d3dukmdt/escape.h"
+#include "d3dukmdt/feature.h"
 #include "d3dukmdt/user_mode.h"
+#include "d3dukmdt/testing.h"
 
 #endif

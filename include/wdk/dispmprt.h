@@ -13,8 +13,12 @@
 #include "acpiioct.h"
 #include "d3dkmddi.h"
 #include "dispmprt/child.h"
+#include "dispmprt/diagnostics.h"
+#include "dispmprt/display_bus.h"
+#include "dispmprt/display_mux.h"
 #include "dispmprt/interfaces.h"
 #include "dispmprt/start_info.h"
+#include "dispmprt/virtual_gpu.h"
 
 /*
  * The adapter itself, where DxgkCbEvalAcpiMethod takes a child, and the method that names it

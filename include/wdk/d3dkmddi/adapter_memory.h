@@ -107,7 +107,13 @@ typedef enum _DXGK_FEATURE_ID {
     DXGK_FEATURE_SAMPLE = 31,
     DXGK_FEATURE_PAGE_BASED_MEMORY_MANAGER = 32,
     DXGK_FEATURE_KERNEL_MODE_TESTING = 33,
-    DXGK_FEATURE_MAX = 34,
+    DXGK_FEATURE_MAX = 34, /* of the older pages */
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM3_2
+    DXGK_FEATURE_64K_PT_DEMOTION_FIX = 34,
+    DXGK_FEATURE_GPUPV_PRESENT_HWQUEUE = 35,
+    DXGK_FEATURE_GPUVAIOMMU = 36,
+    DXGK_FEATURE_NATIVE_FENCE = 37,
+#endif
 } DXGK_FEATURE_ID;
 
 typedef struct _DXGKARGCB_QUERYFEATURESUPPORT {
@@ -180,7 +186,11 @@ typedef struct _DXGK_GPUPCAPS {
         struct {
             UINT VirtualMachineHibernation : 1;
             UINT HotDriverUpdate : 1;
-            UINT Reserved : 30;
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM3_2
+            UINT LiveMigration : 1;
+            UINT ScatterMapReserve : 1;
+#endif
+            UINT Reserved : 28 + DXGK_BEFORE(WDDM3_2, 2);
         };
         UINT Value;
     } Caps;

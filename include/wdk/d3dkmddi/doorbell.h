@@ -131,4 +131,21 @@ DXGK_ARGUMENT_POINTERS(DXGKARG_NOTIFYWORKSUBMISSION);
 
 #endif
 
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM3_2
+
+typedef struct _DXGK_USERMODESUBMISSION_CAPS {
+    union {
+        struct {
+            UINT SecondaryDoorbellSupported : 1;
+            UINT Reserved : 31;
+        };
+        UINT Value;
+    } Flags;
+    UINT DoorbellSizeInBytes;
+    UINT SecondaryDoorbellSizeInBytes;
+    UCHAR Reserved[16];
+} DXGK_USERMODESUBMISSION_CAPS;
+
+#endif
+
 #endif

@@ -16,7 +16,8 @@ typedef struct _DXGK_MULTIPLANE_OVERLAY_FLAGS {
         struct {
             UINT VerticalFlip : 1;
             UINT HorizontalFlip : 1;
-            UINT Reserved : 30;
+            UINT StaticCheck : 1;
+            UINT Reserved : 29;
         };
         UINT Value;
     };

@@ -10,6 +10,30 @@
 #include "base.h"
 #include "submission.h"
 
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WIN8
+
+typedef struct _D3DKMT_WDDM_1_2_CAPS {
+    D3DKMDT_PREEMPTION_CAPS PreemptionCaps;
+    union {
+        struct {
+            UINT SupportNonVGA : 1;
+            UINT SupportSmoothRotation : 1;
+            UINT SupportPerEngineTDR : 1;
+            UINT SupportKernelModeCommandBuffer : 1;
+            UINT SupportCCD : 1;
+            UINT SupportSoftwareDeviceBitmaps : 1;
+            UINT SupportGammaRamp : 1;
+            UINT SupportHWCursor : 1;
+            UINT SupportHWVSync : 1;
+            UINT SupportSurpriseRemovalInHibernation : 1;
+            UINT Reserved : 22;
+        };
+        UINT Value;
+    };
+} D3DKMT_WDDM_1_2_CAPS;
+
+#endif
+
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM1_3
 
 typedef struct _D3DKMT_QUERYCLOCKCALIBRATION {
@@ -52,6 +76,80 @@ typedef struct _D3DKMT_WDDM_2_0_CAPS {
         UINT Value;
     };
 } D3DKMT_WDDM_2_0_CAPS;
+
+typedef struct _D3DKMT_DRIVERCAPS_EXT {
+    union {
+        struct {
+            UINT VirtualModeSupport : 1;
+            UINT Usb4MonitorSupport : 1;
+            UINT Reserved : 30;
+        };
+        UINT Value;
+    };
+} D3DKMT_DRIVERCAPS_EXT;
+
+#endif
+
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_7
+
+typedef struct _D3DKMT_WDDM_2_7_CAPS {
+    union {
+        struct {
+            UINT HwSchSupported : 1;
+            UINT HwSchEnabled : 1;
+            UINT HwSchEnabledByDefault : 1;
+            UINT IndependentVidPnVSyncControl : 1;
+            UINT Reserved : 28;
+        };
+        UINT Value;
+    };
+} D3DKMT_WDDM_2_7_CAPS;
+
+#endif
+
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_9
+
+typedef struct _D3DKMT_WDDM_2_9_CAPS {
+    union {
+        struct {
+            UINT HwSchSupportState : 2;
+            UINT HwSchEnabled : 1;
+            UINT SelfRefreshMemorySupported : 1;
+            UINT Reserved : 28;
+        };
+        UINT Value;
+    };
+} D3DKMT_WDDM_2_9_CAPS;
+
+#endif
+
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM3_0
+
+typedef struct _D3DKMT_WDDM_3_0_CAPS {
+    union {
+        struct {
+            UINT HwFlipQueueSupportState : 2;
+            UINT HwFlipQueueEnabled : 1;
+            UINT DisplayableSupported : 1;
+            UINT Reserved : 28;
+        };
+        UINT Value;
+    };
+} D3DKMT_WDDM_3_0_CAPS;
+
+#endif
+
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM3_2
+
+typedef struct _D3DKMT_WDDM_3_1_CAPS {
+    union {
+        struct {
+            UINT NativeGpuFenceSupported : 1;
+            UINT Reserved : 31;
+        };
+        UINT Value;
+    };
+} D3DKMT_WDDM_3_1_CAPS;
 
 #endif
 

@@ -15,6 +15,7 @@
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WIN8
 
 #define DXGK_MAX_F_STATES                  8
+#define DXGK_MAX_P_STATES                  32
 #define DXGK_POWER_COMPONENT_NAME_SIZE     40
 #define DXGK_MAX_POWER_COMPONENT_PROVIDERS 16
 
@@ -99,6 +100,30 @@ typedef struct _DXGK_POWER_RUNTIME_COMPONENT {
     ULONG ProviderCount;
     ULONG Providers[DXGK_MAX_POWER_COMPONENT_PROVIDERS];
 } DXGK_POWER_RUNTIME_COMPONENT;
+
+#endif
+
+/* P-states. */
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM1_3
+
+typedef struct _DXGK_POWER_P_STATE {
+    ULONG OperatingFrequency;
+} DXGK_POWER_P_STATE;
+
+typedef struct _DXGK_POWER_COMPONENT_P_FLAGS {
+    union {
+        struct {
+            UINT Reserved : 32;
+        };
+        UINT Value;
+    };
+} DXGK_POWER_COMPONENT_P_FLAGS;
+
+typedef struct _DXGK_POWER_P_COMPONENT {
+    ULONG StateCount;
+    DXGK_POWER_P_STATE States[DXGK_MAX_P_STATES];
+    DXGK_POWER_COMPONENT_P_FLAGS Flags;
+} DXGK_POWER_P_COMPONENT;
 
 #endif
 

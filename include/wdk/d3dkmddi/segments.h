@@ -350,4 +350,26 @@ typedef struct _DXGK_PHYSICAL_MEMORY_CAPS {
     PHYSICAL_ADDRESS HighestVisibleAddress;
 } DXGK_PHYSICAL_MEMORY_CAPS, *PDXGK_PHYSICAL_MEMORY_CAPS;
 
+typedef struct _DXGK_QUERYSEGMENTCOUNTIN {
+    UINT16 PhysicalAdapterIndex;
+    UINT16 Padding;
+    UINT32 Reserved;
+} DXGK_QUERYSEGMENTCOUNTIN;
+
+typedef struct _DXGK_QUERYSEGMENTCOUNTOUT {
+    UINT16 SegmentCount;
+    UINT16 Padding;
+    UINT32 Reserved;
+} DXGK_QUERYSEGMENTCOUNTOUT;
+
+typedef struct _DXGK_QUERYPAGINGBUFFERINFOIN {
+    UINT16 PhysicalAdapterIndex;
+    UINT16 Reserved;
+} DXGK_QUERYPAGINGBUFFERINFOIN;
+
+typedef struct _DXGK_QUERYPAGINGBUFFERINFOOUT {
+    UINT32 PagingBufferSize;
+    UINT32 PagingBufferPrivateDataSize;
+} DXGK_QUERYPAGINGBUFFERINFOOUT;
+
 #endif

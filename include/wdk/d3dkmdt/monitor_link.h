@@ -41,6 +41,7 @@ typedef enum _DISPLAYID_DETAILED_TIMING_TYPE_I_SYNC_POLARITY {
 typedef enum _DXGK_DISPLAY_DESCRIPTOR_TYPE {
     DXGK_DDT_INVALID = 0,
     DXGK_DDT_EDID,
+    DXGK_DDT_DISPLAYID,
 } DXGK_DISPLAY_DESCRIPTOR_TYPE,
     *PDXGK_DISPLAY_DESCRIPTOR_TYPE;
 
@@ -103,13 +104,23 @@ typedef union _DXGK_MONITORLINKINFO_CAPABILITIES {
         UINT DynamicBitsPerColorChannel : 1;
         UINT DynamicColorEncodingFormat : 1;
         UINT DedicatedTimingGeneration : 1;
+        UINT TargetIndependentPrimary : 1;
+        UINT SyncLockIdentical : 1;
+        UINT Hdr10Plus : 1;
+        UINT DolbyVisionLowLatency : 1;
+        UINT VariableRefresh : 1;
+        UINT Reserved : 20;
     };
-    UINT Reserved : 25;
+    UINT Value;
 } DXGK_MONITORLINKINFO_CAPABILITIES, *PDXGK_MONITORLINKINFO_CAPABILITIES;
 
 typedef union _DXGK_MONITORLINKINFO_USAGEHINTS {
-    UINT Hidden;
-    UINT Reserved;
+    struct {
+        UINT Hidden : 1;
+        UINT HeadMounted : 1;
+        UINT Reserved : 30;
+    };
+    UINT Value;
 } DXGK_MONITORLINKINFO_USAGEHINTS, *PDXGK_MONITORLINKINFO_USAGEHINTS;
 
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WIN7

@@ -32,6 +32,7 @@ typedef enum _DXGKMDT_CERTIFICATE_TYPE {
     DXGKMDT_OPM_CERTIFICATE = 0,
     DXGKMDT_COPP_CERTIFICATE = 1,
     DXGKMDT_UAB_CERTIFICATE = 2,
+    DXGKMDT_INDIRECT_DISPLAY_CERTIFICATE = 3,
     DXGKMDT_FORCE_ULONG = 0xFFFFFFFF,
 } DXGKMDT_CERTIFICATE_TYPE;
 
@@ -134,6 +135,7 @@ typedef enum _DXGKMDT_OPM_STATUS {
 typedef enum _DXGKMDT_OPM_VIDEO_OUTPUT_SEMANTICS {
     DXGKMDT_OPM_VOS_COPP_SEMANTICS = 0,
     DXGKMDT_OPM_VOS_OPM_SEMANTICS = 1,
+    DXGKMDT_OPM_VOS_OPM_INDIRECT_DISPLAY = 2,
 } DXGKMDT_OPM_VIDEO_OUTPUT_SEMANTICS;
 
 typedef struct _DXGKMDT_OPM_RANDOM_NUMBER {
@@ -262,5 +264,11 @@ typedef struct _DXGKMDT_OPM_STANDARD_INFORMATION {
     ULONG ulReserved;
     ULONG ulReserved2;
 } DXGKMDT_OPM_STANDARD_INFORMATION;
+
+/*
+ * How a protected output is connected. The page shows the enumerators without values, in an order
+ * that leaves out values of its likes, so they are not declared.
+ */
+typedef INT DXGKMDT_OPM_CONNECTOR_TYPE;
 
 #endif

@@ -25,6 +25,7 @@ typedef enum _D3DDDI_SYNCHRONIZATIONOBJECT_TYPE {
     D3DDDI_CPU_NOTIFICATION = 4,
     D3DDDI_MONITORED_FENCE = 5,
     D3DDDI_PERIODIC_MONITORED_FENCE = 6,
+    D3DDDI_NATIVE_FENCE = 7,
 } D3DDDI_SYNCHRONIZATIONOBJECT_TYPE;
 
 typedef enum _D3DDDIMULTISAMPLE_TYPE {
@@ -78,7 +79,11 @@ typedef struct _D3DDDI_CREATECONTEXTFLAGS {
             UINT DisableGpuTimeout : 1;
             UINT SynchronizationOnly : 1;
             UINT HwQueueSupported : 1;
-            UINT Reserved : 27;
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_3
+            UINT NoKmdAccess : 1;
+            UINT TestContext : 1;
+#endif
+            UINT Reserved : 25 + DXGK_BEFORE(WDDM2_3, 2);
         };
         UINT Value;
     };
@@ -187,8 +192,13 @@ typedef struct _D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS {
             UINT NoSignalMaxValueOnTdr : 1;
             UINT NoGPUAccess : 1;
             UINT SignalByKmd : 1;
-            UINT LocalMemoryPreferred : 1;
-            UINT Reserved : 21;
+            UINT Unused : 1;
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM3_2
+            UINT UnwaitCpuWaitersOnlyOnDestroy : 1;
+#else
+            UINT : 1;
+#endif
+            UINT Reserved : 20;
             UINT D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS_RESERVED0 : 1;
         };
         UINT Value;
@@ -381,8 +391,8 @@ typedef struct _D3DDDICB_SIGNALFLAGS {
             UINT SignalAtSubmission : 1;
             UINT EnqueueCpuEvent : 1;
             UINT AllowFenceRewind : 1;
-            UINT DXGK_SIGNAL_FLAG_INTERNAL0 : 1;
             UINT Reserved : 28;
+            UINT DXGK_SIGNAL_FLAG_INTERNAL0 : 1;
         };
         UINT Value;
     };
@@ -484,7 +494,8 @@ typedef struct _D3DDDI_UPDATEALLOCPROPERTY_FLAGS {
     union {
         struct {
             UINT AccessedPhysically : 1;
-            UINT Reserved : 31;
+            UINT Unmoveable : 1;
+            UINT Reserved : 30;
         };
         UINT Value;
     };
@@ -504,7 +515,8 @@ typedef struct D3DDDI_UPDATEALLOCPROPERTY {
             UINT SetAccessedPhysically : 1;
             UINT SetSupportedSegmentSet : 1;
             UINT SetPreferredSegment : 1;
-            UINT Reserved : 29;
+            UINT SetUnmoveable : 1;
+            UINT Reserved : 28;
         };
         UINT PropertyMaskValue;
     };
@@ -552,5 +564,40 @@ typedef struct _DXGK_ISFEATUREENABLED_RESULT {
         UINT16 Value;
     };
 } DXGK_ISFEATUREENABLED_RESULT;
+
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_4
+
+typedef struct _D3DDDI_QUERYREGISTRY_FLAGS {
+    union {
+        struct {
+            UINT TranslatePath : 1;
+            UINT MutableValue : 1;
+            UINT Reserved : 30;
+        };
+        UINT Value;
+    };
+} D3DDDI_QUERYREGISTRY_FLAGS;
+
+#endif
+
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM3_2
+
+typedef struct _D3DDDI_NATIVEFENCEMAPPING {
+    VOID *CurrentValueCpuVa;
+    D3DKMT_ALIGN64 D3DGPU_VIRTUAL_ADDRESS CurrentValueGpuVa;
+    D3DKMT_ALIGN64 D3DGPU_VIRTUAL_ADDRESS MonitoredValueGpuVa;
+    D3DKMT_ALIGN64 BYTE Reserved[32];
+} D3DDDI_NATIVEFENCEMAPPING;
+
+typedef struct _D3DDDI_NATIVEFENCEINFO {
+    D3DKMT_ALIGN64 UINT64 InitialFenceValue;
+    UINT EngineAffinity;
+    D3DDDI_NATIVEFENCE_TYPE Type;
+    D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS Flags;
+    D3DDDI_NATIVEFENCEMAPPING NativeFenceMapping;
+    D3DKMT_ALIGN64 BYTE Reserved[28];
+} D3DDDI_NATIVEFENCEINFO;
+
+#endif
 
 #endif

@@ -22,6 +22,7 @@ typedef enum _DXGK_CHILD_DEVICE_TYPE {
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_4
     TypeIntegratedDisplay,
 #endif
+    TypeLogicalGpu = 4,
 } DXGK_CHILD_DEVICE_TYPE,
     *PDXGK_CHILD_DEVICE_TYPE;
 
@@ -150,5 +151,26 @@ struct _VIDEO_REQUEST_PACKET {
     PVOID OutputBuffer;
     ULONG OutputBufferLength;
 };
+
+/* No page tells DXGK_MAX_REG_SZ_LEN, the length of its strings: no body. */
+typedef struct _DXGK_GENERIC_DESCRIPTOR DXGK_GENERIC_DESCRIPTOR, *PDXGK_GENERIC_DESCRIPTOR;
+
+typedef VOID(APIENTRY *PBANKED_SECTION_ROUTINE)(ULONG ReadBank, ULONG WriteBank, PVOID Context);
+
+typedef enum _EMULATOR_PORT_ACCESS_TYPE {
+    Uchar = 0,
+    Ushort = 1,
+    Ulong = 2,
+} EMULATOR_PORT_ACCESS_TYPE,
+    *PEMULATOR_PORT_ACCESS_TYPE;
+
+typedef struct _EMULATOR_ACCESS_ENTRY {
+    ULONG BasePort;
+    ULONG NumConsecutivePorts;
+    EMULATOR_PORT_ACCESS_TYPE AccessType;
+    UCHAR AccessMode;
+    UCHAR StringSupport;
+    PVOID Routine;
+} EMULATOR_ACCESS_ENTRY, *PEMULATOR_ACCESS_ENTRY;
 
 #endif
