@@ -52,6 +52,7 @@ static void print_preamble(const char *version)
     printf("#define DXGKDDI_INTERFACE_VERSION DXGKDDI_INTERFACE_VERSION_%s\n"
            "#include <ntddk.h>\n"
            "#include <dispmprt.h>\n"
+           "#include <ntddvdeo.h>\n"
            "#include <stdint.h>\n",
            version);
 }
