@@ -332,6 +332,7 @@ static void who_asks_is_told_what_the_driver_was_to_do(void **state)
 
 static void an_unlawful_answer_is_a_driver_error(void **state)
 {
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA of_no_node = {.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED};
     struct vidsch_context *paging, *render;
     struct test_packet p[2];
     struct stage stage;
@@ -350,6 +351,11 @@ static void an_unlawful_answer_is_a_driver_error(void **state)
     answer_preemption(&stage, stage.preemption_id, 7); /* was never submitted */
     assert_int_equal(stage.error_count, 3);
     assert_string_equal(stage.last_rule, "FENCE-007");
+    of_no_node.DmaPreempted.PreemptionFenceId = stage.preemption_id;
+    of_no_node.DmaPreempted.NodeOrdinal = 1;
+    vidsch_notify_interrupt(stage.vidsch, &of_no_node);
+    vidsch_notify_dpc(stage.vidsch);
+    assert_int_equal(stage.error_count, 4);
     finish(&stage, 1);
     assert_int_equal(p[0].retire_count, 1);
     stage_fini(&stage, paging, render);
@@ -551,6 +557,31 @@ static void an_adapter_reset_keeps_what_is_queued(void **state)
     stage_fini(&stage, paging, render);
 }
 
+/* A paging packet that waits behind one relies on what the reset has lost. */
+static void an_adapter_reset_ends_paging_that_waits(void **state)
+{
+    struct vidsch_context *paging, *render;
+    struct test_packet p[4];
+    struct stage stage;
+
+    stage_init(&stage, 2);
+    paging = open_context(&stage, true);
+    render = open_context(&stage, false);
+    for (unsigned i = 0; i < 3; i++)
+        send(&stage, paging, true, &p[i], (char)('P' + i));
+    send(&stage, render, false, &p[3], 'A');
+    vidsch_set_gate(stage.vidsch, VIDSCH_CLOSED);
+    vidsch_reset_adapter(stage.vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+    stage.queue_count = 0;
+    expect_log(&stage, "pP1 pQ2 !P !Q !R ");
+    assert_int_equal(p[2].status, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+    vidsch_set_gate(stage.vidsch, VIDSCH_OPEN);
+    expect_log(&stage, "pA3 ");
+    finish(&stage, 1);
+    expect_log(&stage, "-A ");
+    stage_fini(&stage, paging, render);
+}
+
 /* What the driver has, paging and other work that came back from it, and what never went. */
 static void an_abort_ends_every_packet(void **state)
 {
@@ -649,6 +680,7 @@ int main(void)
         cmocka_unit_test(an_engine_reset_takes_back_nothing_that_was_reported),
         cmocka_unit_test(an_engine_is_reset_by_its_own_number),
         cmocka_unit_test(an_adapter_reset_keeps_what_is_queued),
+        cmocka_unit_test(an_adapter_reset_ends_paging_that_waits),
         cmocka_unit_test(an_abort_ends_every_packet),
         cmocka_unit_test(random_preemptions_lose_nothing),
     };

@@ -41,7 +41,7 @@ struct bench {
     char last_text[192];
     unsigned error_count;
     unsigned fault_count;
-    uint32_t last_fault_id;
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA last_fault;
     uint32_t fault_ids; /* their decimal digits, one behind the other */
     bool aborts_on_fault;
     NTSTATUS last_status;
@@ -134,7 +134,7 @@ static void page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTE
 
     assert_int_equal(node, data->DmaPageFaulted.NodeOrdinal);
     bench->fault_count++;
-    bench->last_fault_id = data->DmaPageFaulted.FaultedFenceId;
+    bench->last_fault = *data;
     bench->fault_ids = bench->fault_ids * 10 + data->DmaPageFaulted.FaultedFenceId % 10;
     if (bench->aborts_on_fault)
         vidsch_abort(bench->vidsch, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
@@ -324,6 +324,34 @@ static void fence_ids_leap_to_the_wrap_while_a_node_is_idle(void **state)
     assert_int_equal(ids[4], UINT32_MAX - 1);
     assert_int_equal(ids[6], 0x1000);
     assert_int_equal(ids[8], 0x1002);
+    assert_int_equal(bench.error_count, 0);
+    vidsch_context_destroy(context);
+    bench_fini(&bench);
+}
+
+/* What an adapter reset counts as reported the driver has not named: its ids go on as they were. */
+static void fence_ids_leap_from_one_that_the_driver_has_named(void **state)
+{
+    struct vidsch_context *context;
+    struct test_packet packets[3];
+    struct bench bench;
+    uint32_t id;
+
+    bench_init_as(&bench, &(struct vidsch_config){
+                              .node_count = 1, .hardware_queue_depth = 2, .ids_before_wrap = 2});
+    context = new_context(&bench, 0, false);
+    packets_init(&bench, packets, ARRAY_COUNT(packets));
+    vidsch_submit(context, &packets[0].base);
+    id = packets[0].base.fence_id;
+    vidsch_set_gate(bench.vidsch, VIDSCH_CLOSED);
+    vidsch_reset_adapter(bench.vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+    vidsch_set_gate(bench.vidsch, VIDSCH_OPEN);
+    vidsch_submit(context, &packets[1].base);
+    assert_int_equal(packets[1].base.fence_id, id + 1);
+    complete(&bench, 0, id + 1);
+    vidsch_submit(context, &packets[2].base);
+    assert_true(packets[2].base.fence_id - id > 2);
+    complete(&bench, 0, packets[2].base.fence_id);
     assert_int_equal(bench.error_count, 0);
     vidsch_context_destroy(context);
     bench_fini(&bench);
@@ -911,19 +939,36 @@ static void a_fault_in_a_queue_is_told_like_any_other(void **state)
     struct bench bench;
     struct vidsch_context *context;
     struct test_packet packet;
-    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED};
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_HWQUEUE_PAGE_FAULTED,
+                                            .HwQueuePageFaulted.NodeOrdinal = 1};
+    const __typeof__(data.DmaPageFaulted) *fault = &bench.last_fault.DmaPageFaulted;
 
-    bench_init(&bench, 1, 4, 0);
+    bench_init(&bench, 2, 4, 0);
     bench.aborts_on_fault = true;
-    context = new_context(&bench, 0, false);
+    context = new_context(&bench, 1, false);
     vidsch_context_set_queue(context, &value);
     packets_init(&bench, &packet, 1);
     vidsch_submit(context, &packet.base);
     data.HwQueuePageFaulted.FaultedFenceId = packet.base.progress_id;
+    data.HwQueuePageFaulted.FaultedPipelineStage = DXGK_RENDER_PIPELINE_STAGE_PIXEL_SHADER;
+    data.HwQueuePageFaulted.FaultedBindTableEntry = 3;
+    data.HwQueuePageFaulted.PageFaultFlags = DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
+    data.HwQueuePageFaulted.FaultedVirtualAddress = 0x12345000;
+    data.HwQueuePageFaulted.EngineOrdinal = 5;
+    data.HwQueuePageFaulted.PageTableLevel = 2;
+    data.HwQueuePageFaulted.FaultErrorCode.GeneralErrorCode = 7;
     vidsch_notify_interrupt(bench.vidsch, &data);
     vidsch_notify_dpc(bench.vidsch);
     assert_int_equal(bench.fault_count, 1);
-    assert_int_equal(bench.last_fault_id, 1);
+    assert_int_equal(fault->FaultedFenceId, 1);
+    assert_int_equal(fault->FaultedPipelineStage, DXGK_RENDER_PIPELINE_STAGE_PIXEL_SHADER);
+    assert_int_equal(fault->FaultedBindTableEntry, 3);
+    assert_int_equal(fault->PageFaultFlags, DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED);
+    assert_int_equal(fault->FaultedVirtualAddress, 0x12345000);
+    assert_int_equal(fault->NodeOrdinal, 1);
+    assert_int_equal(fault->EngineOrdinal, 5);
+    assert_int_equal(fault->PageTableLevel, 2);
+    assert_int_equal(fault->FaultErrorCode.GeneralErrorCode, 7);
     assert_string_equal(bench.log, "sA fA");
     vidsch_context_destroy(context);
     bench_fini(&bench);
@@ -978,6 +1023,7 @@ int main(void)
         cmocka_unit_test(one_id_retires_all_before_it_in_order),
         cmocka_unit_test(contexts_take_turns_and_paging_goes_first),
         cmocka_unit_test(a_packet_waits_for_its_fence_and_holds_its_context),
+        cmocka_unit_test(fence_ids_leap_from_one_that_the_driver_has_named),
         cmocka_unit_test(fence_ids_that_begin_at_the_wrap_leap_behind_it),
         cmocka_unit_test(fence_ids_pass_the_wrap),
         cmocka_unit_test(fence_ids_leap_to_the_wrap_while_a_node_is_idle),
