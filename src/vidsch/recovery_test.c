@@ -44,6 +44,7 @@ struct stage {
     uint32_t completed;
     uint32_t preemption_id;
     bool is_preempting;
+    NTSTATUS preempt_result;
     bool puts_off;         /* a time-out cannot be dealt with now */
     bool hides_completion; /* its interrupt gets lost */
     unsigned preempt_count, query_count, timeout_count, error_count;
@@ -122,8 +123,8 @@ static NTSTATUS driver_preempt(struct miniport *self, HANDLE object,
     assert_int_equal(args->NodeOrdinal, 0);
     stage->preempt_count++;
     stage->preemption_id = args->PreemptionFenceId;
-    stage->is_preempting = true;
-    return STATUS_SUCCESS;
+    stage->is_preempting = NT_SUCCESS(stage->preempt_result);
+    return stage->preempt_result;
 }
 
 static NTSTATUS driver_query_fence(struct miniport *self, HANDLE object,
@@ -359,6 +360,28 @@ static void an_unlawful_answer_is_a_driver_error(void **state)
     finish(&stage, 1);
     assert_int_equal(p[0].retire_count, 1);
     stage_fini(&stage, paging, render);
+}
+
+/* FENCE-009: nothing was asked for, so work goes on. */
+static void a_preemption_that_fails_is_none(void **state)
+{
+    struct vidsch_context *render;
+    struct test_packet p[2];
+    struct stage stage;
+
+    stage_init(&stage, 4);
+    render = open_context(&stage, false);
+    send(&stage, render, false, &p[0], 'A');
+    stage.preempt_result = STATUS_UNSUCCESSFUL;
+    assert_false(vidsch_preempt(stage.vidsch, 0));
+    assert_int_equal(stage.preempt_count, 1);
+    assert_string_equal(stage.last_rule, "FENCE-009");
+    send(&stage, render, false, &p[1], 'B');
+    expect_log(&stage, "pA1 pB2 ");
+    finish(&stage, 2);
+    expect_log(&stage, "-A -B ");
+    vidsch_context_destroy(render);
+    vidsch_destroy(stage.vidsch);
 }
 
 /* FENCE-006: a fence that was submitted is reported before it is said to be the current one. */
@@ -674,6 +697,7 @@ int main(void)
         cmocka_unit_test(preempted_packets_come_back),
         cmocka_unit_test(who_asks_is_told_what_the_driver_was_to_do),
         cmocka_unit_test(an_unlawful_answer_is_a_driver_error),
+        cmocka_unit_test(a_preemption_that_fails_is_none),
         cmocka_unit_test(who_is_asked_for_the_current_fence_has_reported_it),
         cmocka_unit_test(the_watchdog_asks_before_it_preempts),
         cmocka_unit_test(a_packet_that_does_not_end_is_reset),

@@ -472,8 +472,6 @@ static void record_error(struct vidsch *vidsch, enum error_kind kind, unsigned n
     error->kind = kind;
     error->node = node_index;
     error->id = id;
-    error->reported = 0;
-    error->submitted = 0;
     if (node_index < vidsch->config.node_count) {
         error->reported = vidsch->nodes[node_index].reported_id;
         error->submitted = vidsch->nodes[node_index].submitted_id;

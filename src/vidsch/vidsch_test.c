@@ -296,6 +296,53 @@ static void a_packet_waits_for_its_fence_and_holds_its_context(void **state)
     bench_fini(&bench);
 }
 
+static void a_context_on_hold_does_not_go_when_its_fence_comes(void **state)
+{
+    struct bench bench;
+    struct vidsch_context *context;
+    struct vidsch_fence fence;
+    struct test_packet packet;
+
+    bench_init(&bench, 1, 2, 0);
+    context = new_context(&bench, 0, false);
+    packets_init(&bench, &packet, 1);
+    vidsch_fence_init(&fence);
+    packet.base.wait_fence = &fence;
+    packet.base.wait_value = 1;
+    vidsch_submit(context, &packet.base);
+    vidsch_context_hold(context);
+    vidsch_fence_signal(bench.vidsch, &fence, 1);
+    assert_string_equal(bench.log, "");
+    vidsch_context_release(context);
+    assert_string_equal(bench.log, "sA");
+    complete(&bench, 0, 1);
+    vidsch_context_destroy(context);
+    bench_fini(&bench);
+}
+
+/* The id of a packet that could not be prepared was taken, and its turn comes in the reset. */
+static void an_adapter_reset_ends_a_packet_that_was_not_prepared(void **state)
+{
+    struct bench bench;
+    struct vidsch_context *context;
+    struct test_packet packets[2];
+
+    bench_init(&bench, 1, 4, 0);
+    context = new_context(&bench, 0, false);
+    packets_init(&bench, packets, 2);
+    packets[1].base.ops = &prepared_ops;
+    packets[1].prepare_result = STATUS_NO_MEMORY;
+    vidsch_submit(context, &packets[0].base);
+    vidsch_submit(context, &packets[1].base);
+    assert_string_equal(bench.log, "sA pB");
+    vidsch_set_gate(bench.vidsch, VIDSCH_CLOSED);
+    vidsch_reset_adapter(bench.vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+    assert_string_equal(bench.log, "sA pB fA fB");
+    assert_int_equal(bench.last_status, STATUS_NO_MEMORY);
+    vidsch_context_destroy(context);
+    bench_fini(&bench);
+}
+
 static void fence_ids_leap_to_the_wrap_while_a_node_is_idle(void **state)
 {
     struct vidsch_context *context;
@@ -1023,6 +1070,8 @@ int main(void)
         cmocka_unit_test(one_id_retires_all_before_it_in_order),
         cmocka_unit_test(contexts_take_turns_and_paging_goes_first),
         cmocka_unit_test(a_packet_waits_for_its_fence_and_holds_its_context),
+        cmocka_unit_test(a_context_on_hold_does_not_go_when_its_fence_comes),
+        cmocka_unit_test(an_adapter_reset_ends_a_packet_that_was_not_prepared),
         cmocka_unit_test(fence_ids_leap_from_one_that_the_driver_has_named),
         cmocka_unit_test(fence_ids_that_begin_at_the_wrap_leap_behind_it),
         cmocka_unit_test(fence_ids_pass_the_wrap),
