@@ -311,6 +311,8 @@ static void a_context_on_hold_does_not_go_when_its_fence_comes(void **state)
     packet.base.wait_value = 1;
     vidsch_submit(context, &packet.base);
     vidsch_context_hold(context);
+    vidsch_context_release(context); /* it waits again, once */
+    vidsch_context_hold(context);
     vidsch_fence_signal(bench.vidsch, &fence, 1);
     assert_string_equal(bench.log, "");
     vidsch_context_release(context);
@@ -326,6 +328,7 @@ static void an_adapter_reset_ends_a_packet_that_was_not_prepared(void **state)
     struct bench bench;
     struct vidsch_context *context;
     struct test_packet packets[2];
+    ULONGLONG submitted, completed;
 
     bench_init(&bench, 1, 4, 0);
     context = new_context(&bench, 0, false);
@@ -339,6 +342,9 @@ static void an_adapter_reset_ends_a_packet_that_was_not_prepared(void **state)
     vidsch_reset_adapter(bench.vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
     assert_string_equal(bench.log, "sA pB fA fB");
     assert_int_equal(bench.last_status, STATUS_NO_MEMORY);
+    vidsch_node_fences(bench.vidsch, 0, &submitted, &completed);
+    assert_int_equal(submitted, 2);
+    assert_int_equal(completed, 2);
     vidsch_context_destroy(context);
     bench_fini(&bench);
 }
