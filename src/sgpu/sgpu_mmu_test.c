@@ -44,6 +44,27 @@ static void a_walk_visits_four_levels(void **state)
 }
 
 /* Whoever asks why there was a fault sees the entry that was found, valid or not. */
+/* What the root's table has behind its entries is none of them. */
+static void a_walk_ends_behind_the_entries_of_its_root(void **state)
+{
+    const uint64_t bits = SGPU_MIN_INDEX_BITS, va = UINT64_C(1) << (39 + bits);
+    struct sgpu_walk walk;
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_table(&rig);
+    rig_map(&rig, root, va - PAGE_BYTES, 1, LOCAL_PTE(0x100000));
+    rig_map(&rig, root, va, 1, LOCAL_PTE(0x200000));
+    sgpu_mmu_walk(rig.gpu, root, va, &walk);
+    assert_int_equal(walk.pa, 0x200000);
+    sgpu_mmu_walk(rig.gpu, root | bits, va - PAGE_BYTES, &walk);
+    assert_int_equal(walk.pa, 0x100000);
+    sgpu_mmu_walk(rig.gpu, root | bits, va, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NOT_VALID);
+    rig_fini(&rig);
+}
+
 static void a_walk_tells_the_leaf_entry_that_faults(void **state)
 {
     const uint64_t entry = 0x5000 | SGPU_PTE_READ_ONLY; /* not VALID */
@@ -1038,6 +1059,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_walk_visits_four_levels),
+        cmocka_unit_test(a_walk_ends_behind_the_entries_of_its_root),
         cmocka_unit_test(a_walk_tells_the_leaf_entry_that_faults),
         cmocka_unit_test(tables_that_were_never_written_are_empty_and_patterns_are_entries),
         cmocka_unit_test(virtual_packets_reach_scattered_pages),
