@@ -17,6 +17,7 @@
 /* Annotations like those of sal.h. */
 #define _Function_class_DXGK_(role)
 #define _IRQL_requires_DXGK_(irql)
+#define _Field_size_bytes_DXGK_(size)
 
 /*
  * The pointer names of one argument structure. The prefix tells the direction to a reader and
