@@ -154,11 +154,41 @@ static void a_call_that_does_not_return_is_the_last_line(void **state)
     fclose(file);
 }
 
+/* What a record says of its run, and what its driver has printed: each stays in its line. */
+static void no_text_of_a_record_moves_anything(void **state)
+{
+    FILE *file = tmpfile(), *events = tmpfile();
+    struct run_text text = {.events = events, .level = RUN_EVENTS_ALL};
+    struct record *record = record_create(base_services_libc(), fileno(file), NULL);
+    char error[256], lines[4096] = "";
+    struct record_reader *reader;
+
+    RECORD_ITEM(record, run, 0, .key = record_literal(record, "model"),
+                .value = record_literal(record, "\x1b[2J\n::error ::forged"));
+    RECORD_ITEM(record, run, 0, .key = record_literal(record, "seed"),
+                .value = record_literal(record, "\r\x7f"));
+    RECORD_ITEM(record, print, 5, .text = record_literal(record, "a\x1b[2J\nb"));
+    assert_true(record_close(record, error));
+    reader = record_reader_open_file(base_services_libc(), "x", fileno(file), error);
+    assert_non_null(reader);
+    assert_true(run_text_write(&text, reader, error));
+    record_reader_close(reader);
+    rewind(events);
+    assert_true(fread(lines, 1, sizeof lines - 1, events) > 0);
+    assert_string_equal(lines, "# drydock events: every call, model ?[2J?::error ::forged, seed "
+                               "??; ns, then the call\n"
+                               "5 the driver prints: a?[2J\n"
+                               "# complete: 1 calls\n");
+    fclose(events);
+    fclose(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_and_bytes_of_the_file_are_limited),
         cmocka_unit_test(a_call_that_does_not_return_is_the_last_line),
+        cmocka_unit_test(no_text_of_a_record_moves_anything),
         cmocka_unit_test(calls_have_the_same_numbers_in_findings_and_in_the_record),
     };
 

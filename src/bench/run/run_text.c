@@ -4,6 +4,7 @@
 #include "record/record_line.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
 #define LINE_BYTES 1024
@@ -26,6 +27,36 @@ static const char *text_of(const struct writer *writer, uint64_t number)
 
 /* ---- The events ------------------------------------------------------------------------------ */
 
+/*
+ * A line of the events, of two lines of the record at most, in which no control character moves
+ * anything. Gives its bytes.
+ */
+__attribute__((format(printf, 2, 3))) static uint64_t put_line(const struct run_text *text,
+                                                               const char *format, ...)
+{
+    char line[2 * LINE_BYTES + 64];
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(line, sizeof line - 1, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        return 0;
+    if ((size_t)length > sizeof line - 2)
+        length = sizeof line - 2;
+    for (int i = 0; i < length; i++) {
+        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+            line[i] = '?';
+    }
+    line[length++] = '\n';
+    if (text->put)
+        text->put(text->events, line, (size_t)length);
+    else
+        fwrite(line, 1, (size_t)length, text->events);
+    return (uint64_t)length;
+}
+
 static bool is_callback(const char *name)
 {
     return strncmp(name, "DxgkDdi", 7) != 0;
@@ -42,10 +73,10 @@ static bool is_wanted(const struct run_text *text, const char *name)
 static void begin_events(struct writer *writer)
 {
     writer->has_begun = true;
-    fprintf(writer->text->events, "# drydock events: %s, model %s, seed %s; ns, then the call\n",
-            writer->text->level == RUN_EVENTS_ALL ? "every call"
-                                                  : "paging operations and submissions",
-            writer->model, writer->seed);
+    put_line(writer->text, "# drydock events: %s, model %s, seed %s; ns, then the call",
+             writer->text->level == RUN_EVENTS_ALL ? "every call"
+                                                   : "paging operations and submissions",
+             writer->model, writer->seed);
 }
 
 /* Whether another line has room; counted as dropped where it has not and is one of a call. */
@@ -58,11 +89,6 @@ static bool has_room(struct writer *writer, bool is_counted)
         return true;
     text->dropped += is_counted;
     return false;
-}
-
-static void add_bytes(struct writer *writer, int bytes)
-{
-    writer->bytes += bytes > 0 ? (uint64_t)bytes : 0;
 }
 
 /* At the level "paging" the line of a call is kept until it returns, and its results put behind. */
@@ -79,10 +105,9 @@ static void write_line(struct writer *writer, uint64_t time_ns, bool is_after, c
     if (text->level == RUN_EVENTS_PAGING && writer->call[0])
         result = strstr(line, "0x");
     if (result)
-        add_bytes(writer,
-                  fprintf(text->events, "%" PRIu64 " %s < %s\n", time_ns, writer->call, result));
+        writer->bytes += put_line(text, "%" PRIu64 " %s < %s", time_ns, writer->call, result);
     else
-        add_bytes(writer, fprintf(text->events, "%" PRIu64 " %s\n", time_ns, line));
+        writer->bytes += put_line(text, "%" PRIu64 " %s", time_ns, line);
     writer->call[0] = '\0';
     text->written++;
 }
@@ -94,10 +119,8 @@ static void note_print(struct writer *writer, const struct record_reader_item *i
 
     if (!text->events || writer->has_ended || !has_room(writer, true))
         return;
-    add_bytes(writer, fprintf(text->events, "%" PRIu64 " the driver prints: ", item->time_ns));
-    for (; *at && *at != '\r' && *at != '\n'; at++, writer->bytes++)
-        fputc((unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at, text->events);
-    fputc('\n', text->events);
+    writer->bytes += put_line(text, "%" PRIu64 " the driver prints: %.*s", item->time_ns,
+                              (int)strcspn(at, "\r\n"), at);
     text->written++;
 }
 
@@ -109,15 +132,14 @@ static void end_events(struct writer *writer)
         return;
     writer->has_ended = true;
     if (writer->call[0]) { /* it has not returned: the driver crashed, or hung */
-        fprintf(text->events, "%" PRIu64 " %s\n", writer->call_ns, writer->call);
+        put_line(text, "%" PRIu64 " %s", writer->call_ns, writer->call);
         text->written++;
     }
     if (text->dropped)
-        fprintf(text->events,
-                "# %" PRIu64 " more calls are not in this file (it holds %" PRIu64 ")\n",
-                text->dropped, text->written);
+        put_line(text, "# %" PRIu64 " more calls are not in this file (it holds %" PRIu64 ")",
+                 text->dropped, text->written);
     else
-        fprintf(text->events, "# complete: %" PRIu64 " calls\n", text->written);
+        put_line(text, "# complete: %" PRIu64 " calls", text->written);
 }
 
 /* ---- Items ----------------------------------------------------------------------------------- */

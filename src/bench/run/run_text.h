@@ -32,8 +32,10 @@ struct run_text {
     FILE *events; /* NULL: none; the caller's, as the other */
     enum run_events level;
     uint64_t limit, byte_limit; /* lines and bytes of events; 0: as many as there are */
-    FILE *calls;                /* the short list; NULL: none */
-    uint64_t written, dropped;  /* lines of events, afterwards */
+    /* How a line of events is written, with its end; NULL: as it is. */
+    void (*put)(FILE *out, const char *line, size_t length);
+    FILE *calls;               /* the short list; NULL: none */
+    uint64_t written, dropped; /* lines of events, afterwards */
 };
 
 /* Reads the record to its end. */

@@ -8,6 +8,7 @@
 #include "record/record_reader.h"
 #include "report/document.h"
 #include "report/page/folder_page.h"
+#include "report/plain_text.h"
 #include "report/text_json.h"
 #include "report/trace/perfetto.h"
 
@@ -145,7 +146,10 @@ static enum cli_status write_lines(const char *record, const char *path, enum ru
     bool is_standard = !path || strcmp(path, "-") == 0, is_fine;
     char error[256];
     struct record_reader *reader = record_reader_open(base_services_libc(), record, error);
-    struct run_text text = {.level = level, .limit = UINT64_MAX, .byte_limit = UINT64_MAX};
+    struct run_text text = {.level = level,
+                            .limit = UINT64_MAX,
+                            .byte_limit = UINT64_MAX,
+                            .put = plain_text_write}; /* the record may be anybody's */
 
     if (!reader) {
         cli_error("%s", error);
