@@ -29,7 +29,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
     set_target_properties(policy_largest PROPERTIES PREFIX "" OUTPUT_NAME largest
                                                     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/policy)
     add_dependencies(bench_tests policy_largest)
-    foreach(kind NAMELESS CRASHING HANGING LEAVING)
+    foreach(kind NAMELESS CRASHING HANGING LEAVING STARTING)
         string(TOLOWER ${kind} name)
         add_library(policy_odd_${name} MODULE ${CMAKE_SOURCE_DIR}/tests/policy/odd.c)
         target_include_directories(policy_odd_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)

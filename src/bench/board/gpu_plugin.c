@@ -2,6 +2,7 @@
 
 #include "base/bits.h"
 #include "base/list.h"
+#include "bench/board/kept_object.h"
 #include "bench/board/model_file.h"
 #include "bench/child/cage.h"
 #include "bench/child/crash_recorder.h"
@@ -562,12 +563,15 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
     };
     /* Without a slash the system would look elsewhere. */
     snprintf(full, sizeof full, "%s%s", strchr(path, '/') ? "" : "./", path);
-    if (cage_is_closed() && strcmp(kept.path, path) == 0)
+    if (cage_is_closed() && strcmp(kept.path, path) == 0) {
         plugin->object = kept.object;
-    else if (model_file_check(path, error))
+    } else if (model_file_check(path, error)) {
+        before = crash_recorder_enter_model(KEPT_OBJECT_LOADING);
         plugin->object = dlopen(full, RTLD_NOW | RTLD_LOCAL);
-    else
+        crash_recorder_enter_model(before);
+    } else {
         goto unload;
+    }
     if (!plugin->object) {
         const char *why = dlerror();
         size_t length = strlen(full);

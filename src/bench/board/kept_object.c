@@ -1,6 +1,7 @@
 #include "bench/board/kept_object.h"
 
 #include "bench/child/cage.h"
+#include "bench/child/crash_recorder.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 const char *kept_object_load(struct kept_object *kept, const char *path)
 {
     char full[sizeof kept->path];
+    const char *before;
     void *object;
 
     /* Without a slash the system would look elsewhere. */
@@ -19,11 +21,13 @@ const char *kept_object_load(struct kept_object *kept, const char *path)
         return NULL;
     if (cage_is_closed())
         return "this process may load no other library";
+    before = crash_recorder_enter_model(KEPT_OBJECT_LOADING); /* constructors run */
     object = dlopen(full, RTLD_NOW | RTLD_LOCAL);
+    if (object && kept->object)
+        dlclose(kept->object); /* and destructors */
+    crash_recorder_enter_model(before);
     if (!object)
         return dlerror();
-    if (kept->object)
-        dlclose(kept->object);
     kept->object = object;
     memcpy(kept->path, full, sizeof full);
     return NULL;

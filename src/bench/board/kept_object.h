@@ -11,6 +11,9 @@
 #ifndef DRYDOCK_BENCH_KEPT_OBJECT_H
 #define DRYDOCK_BENCH_KEPT_OBJECT_H
 
+/* What the crash recorder says while such an object, or a GPU model, is loaded. */
+#define KEPT_OBJECT_LOADING "the shared object, while it is loaded"
+
 struct kept_object {
     char path[1024];
     void *object; /* of dlopen(); NULL: none has been loaded */
