@@ -66,6 +66,10 @@ _Static_assert(RANGE_BIN_COUNT % 64 != 0, "there is a word of bits behind every 
 /* Holes of the request's own bin that are looked at before a search by address. */
 #define OWN_BIN_TRIES 64
 
+/* Holes looked at for a window of at least this part of the space. */
+#define WINDOW_TRIES 64
+#define WINDOW_PART  8
+
 /* With so many tiles at most, a search by address walks. */
 #define WALK_TILES 32
 
@@ -431,6 +435,38 @@ RARE static enum found find_with_padding(const struct range_allocator *ra, uint6
     return FOUND_MAYBE;
 }
 
+/*
+ * As find_by_key() does, for a window that is no small part of the space, with any alignment: of
+ * the first holes of a bin, the one in which the request fits lowest. False: holes are left that
+ * nobody has looked at, and only a search by address can tell.
+ */
+RARE static bool find_in_window(const struct range_allocator *ra, const struct range_query *query,
+                                struct range_fit *out_fit)
+{
+    const struct range_node *nodes = nodes_of(ra);
+    unsigned tries_left = WINDOW_TRIES;
+
+    if (query->low >= query->high ||
+        query->high - query->low < (ra->end_unit - ra->first_unit) / WINDOW_PART)
+        return false;
+    out_fit->start = UINT64_MAX;
+    for (unsigned bin = next_bin(ra, bin_of(query->units)); bin < RANGE_BIN_COUNT && tries_left;
+         bin = next_bin(ra, bin + 1)) {
+        uint32_t tile = nodes[bin].next;
+
+        for (unsigned i = 0; i < HOLES_LOOKED_AT && tile != bin && tries_left; i++, tries_left--) {
+            uint64_t start;
+
+            if (range_query_fits(query, &nodes[tile], false, &start) && start < out_fit->start)
+                *out_fit = (struct range_fit){tile, start};
+            tile = nodes[tile].next;
+        }
+        if (out_fit->start != UINT64_MAX)
+            return true;
+    }
+    return false;
+}
+
 /* ---- Merging --------------------------------------------------------------------------------- */
 
 /* Its handle says no more that it is live. */
@@ -771,6 +807,8 @@ RARE static enum found find_placed(struct range_allocator *ra, const struct rang
     if (request->place == RANGE_ANYWHERE && query.low == ra->first_unit &&
         query.high == ra->end_unit)
         return FOUND_MAYBE;
+    if (request->place == RANGE_ANYWHERE && find_in_window(ra, &query, out_fit))
+        return FOUND;
     return find_by_address(ra, &query, request->place, out_fit) ? FOUND : FOUND_NONE;
 }
 

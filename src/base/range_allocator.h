@@ -14,16 +14,17 @@
  *            its size, and becomes a hole when somebody asks for more than that. Such a debt is
  *            paid once, by a take that finds no hole, a request or a lookup by address.
  *            A request by address (LOWEST, HIGHEST, a window) and a lookup by address descend an
- *            index in O(log n). The allocator makes the index when there are more than 32 ranges
- *            and the first such call comes, and keeps it from then on. The index knows the holes
- *            behind alignments of 1, 16 and 512 units (64 KiB and 2 MiB where a unit is a page).
- *            With another alignment a hole that is large enough for the tier below may still not
- *            fit, and each of those is looked at; at worst those are all holes of the window.
- *            Where most requests have an alignment, a range that ends short of a multiple of it
- *            keeps the rest as slack: free, and no hole of its own, until a request by address or
- *            one with a smaller alignment needs it.
- *            A free choice asks the index only just before RANGE_FULL is the answer, and only when
- *            more holes than a few are left that could hold the request behind their padding.
+ *            index in O(log n); one that may lie anywhere in a window of an eighth of the space or
+ *            more looks at a few holes of its size first. The allocator makes the index when there
+ *            are more than 32 ranges and the first such call comes, and keeps it from then on. The
+ *            index knows the holes behind alignments of 1, 16 and 512 units (64 KiB and 2 MiB where
+ *            a unit is a page). With another alignment a hole that is large enough for the tier
+ *            below may still not fit, and each of those is looked at; at worst those are all holes
+ *            of the window. Where most requests have an alignment, a range that ends short of a
+ *            multiple of it keeps the rest as slack: free, and no hole of its own, until a request
+ *            by address or one with a smaller alignment needs it. A free choice asks the index only
+ *            just before RANGE_FULL is the answer, and only when more holes than a few are left
+ *            that could hold the request behind their padding.
  *            38 to 48 bytes for each live range at 90 % occupancy, twice that while the table
  *            grows; the index adds 10 to 16.
  * Ownership  The struct is the caller's memory; init allocates through services, which is borrowed

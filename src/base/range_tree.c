@@ -191,14 +191,24 @@ static uint64_t node_largest(const struct range_tree *tree, const struct range_n
     return largest;
 }
 
+static void set_bound(struct range_tree *tree, const struct range_node *nodes, uint32_t parent,
+                      unsigned slot, unsigned level, unsigned tier)
+{
+    struct range_inner *inner = inner_at(tree, parent);
+    uint32_t child = inner->children[slot];
+    uint64_t largest = node_largest(tree, nodes, child, level, tier);
+
+    inner->largest[tier][slot] = largest;
+    if (level == 0)
+        leaf_at(tree, child)->largest[tier] = (uint32_t)min_u64(largest, UINT32_MAX);
+}
+
 /* Set the bounds of a child, of this level, to what it holds. */
 static void set_bounds(struct range_tree *tree, const struct range_node *nodes, uint32_t parent,
                        unsigned slot, unsigned level)
 {
-    struct range_inner *inner = inner_at(tree, parent);
-
     for (unsigned tier = 0; tier < RANGE_TIER_COUNT; tier++)
-        inner->largest[tier][slot] = node_largest(tree, nodes, inner->children[slot], level, tier);
+        set_bound(tree, nodes, parent, slot, level, tier);
 }
 
 void range_tree_update(struct range_tree *tree, const struct range_node *nodes, uint32_t tile)
@@ -208,15 +218,20 @@ void range_tree_update(struct range_tree *tree, const struct range_node *nodes, 
     uint32_t bit = UINT32_C(1) << index_of(leaf, tile);
     uint64_t sizes[RANGE_TIER_COUNT];
     uint32_t parent = leaf->parent;
-    bool is_raised = true;
+    bool is_raised = false;
 
     if (!range_is_free(node)) {
         leaf->holes &= ~bit;
         return;
     }
     leaf->holes |= bit;
-    for (unsigned tier = 0; tier < RANGE_TIER_COUNT; tier++)
+    for (unsigned tier = 0; tier < RANGE_TIER_COUNT; tier++) {
         sizes[tier] = tier_units(node, tier);
+        if (sizes[tier] > leaf->largest[tier]) {
+            leaf->largest[tier] = (uint32_t)min_u64(sizes[tier], UINT32_MAX);
+            is_raised = true;
+        }
+    }
     while (parent != RANGE_NONE && is_raised) {
         struct range_inner *inner = inner_at(tree, parent);
         unsigned slot = slot_of(inner, leaf->first);
@@ -733,7 +748,7 @@ static bool find_below(struct range_tree *tree, const struct range_node *nodes, 
             return false;
         if (find_below(tree, nodes, inner->children[i], level - 1, query, below, out_fit))
             return true;
-        inner->largest[tier][i] = node_largest(tree, nodes, inner->children[i], level - 1, tier);
+        set_bound(tree, nodes, number, i, level - 1, tier);
         if (i == (ends.is_highest ? first : last))
             return false;
         from = ends.is_highest ? first : i + 1;
@@ -780,7 +795,10 @@ static uint64_t exact_largest(struct range_tree *tree, const struct range_node *
                 best = i;
         }
         bound = inner->largest[0][best];
-        inner->largest[0][best] = exact_largest(tree, nodes, inner->children[best], level - 1);
+        if (level == 1)
+            set_bound(tree, nodes, number, best, 0, 0);
+        else
+            inner->largest[0][best] = exact_largest(tree, nodes, inner->children[best], level - 1);
         if (inner->largest[0][best] == bound)
             return bound;
     }
@@ -858,6 +876,9 @@ static const char *check_below(uint32_t number, unsigned level, uint32_t parent,
             return "a key is not the first start of its child";
         broken = check_below(inner->children[i], level - 1, number, state);
         for (unsigned tier = 0; tier < RANGE_TIER_COUNT && !broken; tier++) {
+            if (level == 1 &&
+                leaf_at(state->tree, inner->children[i])->largest[tier] > inner->largest[tier][i])
+                broken = "a leaf's bound is above the one in its parent";
             if (node_largest(state->tree, state->nodes, inner->children[i], level - 1, tier) >
                 inner->largest[tier][i])
                 broken = "a bound is below a hole, or below a bound";

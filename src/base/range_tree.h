@@ -3,7 +3,7 @@
  *
  * Place      base, private to range_allocator.c: others use the allocator.
  * Model      The allocator's tiles are nodes in a table, linked in address order. The tree is an
- *            index over them: a B+-tree whose leaves name up to 26 consecutive tiles. It is made
+ *            index over them: a B+-tree whose leaves name up to 24 consecutive tiles. It is made
  *            when it is first needed, and kept up to date from then on. What it knows can be made
  *            again at any time: without memory for a change it is dropped.
  *
@@ -13,7 +13,8 @@
  *            An inner node holds for each child its first start, exactly, and a bound for each tier
  *            of alignments: no hole below has more units behind its first multiple of 1, 16 or 512.
  *            Bounds are raised at once and lowered lazily, by the searches that find them too high;
- *            each such visit is paid for by the change that made it stale.
+ *            each such visit is paid for by the change that made it stale. A leaf has its bounds,
+ *            too: a hole that is no larger is no news above.
  * Layout     Leaves of two cache lines. Leaves and inner nodes are numbers in two tables that grow
  *            by a quarter; 8 to 10 bytes a tile.
  * Errors     Only range_tree_make() and range_tree_make_room() can fail, for memory.
@@ -26,7 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RANGE_LEAF_TILES     26
+#define RANGE_LEAF_TILES     24
 #define RANGE_INNER_CHILDREN 63
 
 /* Alignments that have bounds of their own: 1, 16 and 512 units. */
@@ -104,6 +105,7 @@ struct range_leaf {
     uint32_t holes;                   /* bit i: tile i is a hole */
     uint32_t count;
     uint32_t parent;
+    uint32_t largest[RANGE_TIER_COUNT]; /* bounds as in its parent, or lower */
 };
 
 struct range_inner {
