@@ -15,7 +15,8 @@ endforeach()
 add_library(vidmm_objects OBJECT ${vidmm_sources})
 target_include_directories(vidmm_objects PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include
                                                  ${CMAKE_SOURCE_DIR}/include/wdk)
-target_compile_options(vidmm_objects PRIVATE $<TARGET_PROPERTY:drydock_flags,INTERFACE_COMPILE_OPTIONS>)
+target_compile_options(vidmm_objects PRIVATE $<TARGET_PROPERTY:drydock_flags,INTERFACE_COMPILE_OPTIONS>
+                                             ${DRYDOCK_NO_REP})
 target_compile_definitions(vidmm_objects PRIVATE DRYDOCK_VERSION="${PROJECT_VERSION}")
 set_target_properties(vidmm_objects PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
 if(WIN32 OR NOT CMAKE_OBJCOPY)

@@ -40,6 +40,23 @@ struct page_block {
 
 _Static_assert(PAGE_ALLOCATOR_PAGES_MAX <= UINT32_MAX, "a run of all pages fits the lengths");
 
+/* The length of the longest run of ones in the word, or `longest` where none is longer. */
+static uint32_t longest_run(uint64_t word, uint32_t longest)
+{
+    uint64_t starts = word; /* of the runs of `sure` ones or more */
+    uint32_t step;
+
+    if (longest >= WORD_BITS)
+        return longest;
+    for (uint32_t sure = 1; sure <= longest && starts; sure += step) {
+        step = (uint32_t)min_u64(sure, longest + 1 - sure);
+        starts &= starts >> step;
+    }
+    for (; starts; starts &= starts >> 1)
+        longest++;
+    return longest;
+}
+
 static struct page_block scan_block(const uint64_t words[BLOCK_WORDS])
 {
     struct page_block block = {0};
@@ -48,41 +65,21 @@ static struct page_block scan_block(const uint64_t words[BLOCK_WORDS])
 
     for (unsigned i = 0; i < BLOCK_WORDS; i++) {
         uint64_t word = words[i];
-        unsigned left = WORD_BITS;
 
         if (word == UINT64_MAX) {
             run += WORD_BITS;
             continue;
         }
-        while (left) {
-            unsigned ones = word == UINT64_MAX ? WORD_BITS : ctz_u64(~word);
-            unsigned zeroes;
-
-            if (ones >= left) {
-                run += left;
-                break;
-            }
-            run += ones;
-            if (is_unbroken) {
-                block.prefix = run;
-                is_unbroken = false;
-            }
-            if (block.longest < run)
-                block.longest = run;
-            run = 0;
-            word >>= ones;
-            left -= ones;
-            zeroes = word ? ctz_u64(word) : WORD_BITS;
-            if (zeroes >= left)
-                break;
-            word >>= zeroes;
-            left -= zeroes;
-        }
+        run += ctz_u64(~word);
+        if (is_unbroken)
+            block.prefix = run;
+        is_unbroken = false;
+        block.longest = longest_run(word, (uint32_t)max_u64(block.longest, run));
+        run = WORD_BITS - 1 - log2_floor_u64(~word);
     }
     if (is_unbroken)
         block.prefix = run;
-    if (block.longest < run)
-        block.longest = run;
+    block.longest = (uint32_t)max_u64(block.longest, run);
     block.suffix = run;
     return block;
 }

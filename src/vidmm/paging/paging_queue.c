@@ -518,6 +518,8 @@ static void note_slot_user(struct vidmm *vidmm)
     struct paging_queue *queue = &vidmm->queue;
     const DXGKARG_BUILDPAGINGBUFFER *operation = &queue->operation;
 
+    if (queue->slot_user == queue->submitted + 1) /* another one in front of it does */
+        return;
     if (!changes_slots(operation) &&
         (is_behind_slots(vidmm, miniport_operation_source(operation)) ||
          is_behind_slots(vidmm, miniport_operation_destination(operation))))
