@@ -738,12 +738,13 @@ unsigned loans_collect_given(enum miniport_ddi ddi, void *argument, const void *
                              struct loan_piece *given, unsigned most)
 {
     struct collection all = {.pieces = given, .most = most};
+    const DXGKARG_CREATEDEVICE *device_before = before;
     DXGKARG_CREATEDEVICE *device = argument;
 
     if (ddi == MINIPORT_DDI_QueryAdapterInfo)
         collect_banks(&all, argument);
-    if (ddi == MINIPORT_DDI_CreateDevice && (uintptr_t)device->pInfo >= NO_MEMORY_BELOW &&
-        device->pInfo != ((const DXGKARG_CREATEDEVICE *)before)->pInfo)
+    if (ddi == MINIPORT_DDI_CreateDevice && (uintptr_t)device_before->pInfo >= NO_MEMORY_BELOW &&
+        (uintptr_t)device->pInfo >= NO_MEMORY_BELOW && device->pInfo != device_before->pInfo)
         collect_device_info(&all, device);
     return all.count;
 }

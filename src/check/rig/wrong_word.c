@@ -113,6 +113,18 @@ static bool is_of_a_list(struct loan_rows rows, unsigned offset)
     return false;
 }
 
+/* DXGKARG_CREATEDEVICE has Flags in the place of pInfo, and one of the two. */
+static bool is_pointer_now(const struct loan_structure *structure, const char *memory,
+                           const struct decode_field *field)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(fields); i++) {
+        if (fields[i].kind == DECODE_POINTER && fields[i].offset == field->offset &&
+            strcmp(fields[i].structure, structure->name) == 0)
+            return load(memory + field->offset, sizeof(uint64_t)) > UINT32_MAX;
+    }
+    return false;
+}
+
 /* Pointers, lengths of lists and what tells the members of a union stay: they are no values. */
 static bool may_be_wrong(const struct choice *choice, const struct loan_structure *structure,
                          const char *memory, const struct decode_field *field)
@@ -122,7 +134,7 @@ static bool may_be_wrong(const struct choice *choice, const struct loan_structur
 
     if ((structure->choice.bytes && structure->choice.offset == field->offset) ||
         strncmp(field->name, "Num", 3) == 0 || strstr(field->name, ".Num") ||
-        strstr(field->name, "Count"))
+        strstr(field->name, "Count") || is_pointer_now(structure, memory, field))
         return false;
     for (size_t i = 0; i < ARRAY_COUNT(all); i++) {
         if (is_of_a_list(all[i], field->offset))
