@@ -25,9 +25,10 @@ static uint64_t backwards(uint64_t page)
 /* A move within local memory, from page 40 to page 80. */
 static void move_part(struct stage *stage, uint32_t first, uint32_t count)
 {
-    DXGKARG_BUILDPAGINGBUFFER arg = stage_transfer(NULL, 80, true, first, count);
+    struct stage_pages none;
+    DXGKARG_BUILDPAGINGBUFFER arg = stage_transfer(&none, 80, true, first, count);
 
-    arg.Transfer.Source.SegmentId = 1;
+    arg.Transfer.Source.SegmentId = 1; /* in the place of the pages */
     arg.Transfer.Source.SegmentAddress.QuadPart = (LONGLONG)(SEGMENT_BASE + PAGE_NUMBER(40));
     arg.Transfer.Flags.TransferEnd = first + count == TEXTURE_PAGES;
     stage_build(stage, &arg);
