@@ -9,10 +9,10 @@ static struct signal_hook fault;
 
 bool page_fault_take(const void *address)
 {
-    const struct page_fault_taker *taker;
+    struct page_fault_taker *taker;
 
     list_for_each (taker, &takers, struct page_fault_taker, link) {
-        if (taker->take(address))
+        if (taker->take(taker, address))
             return true;
     }
     return false;

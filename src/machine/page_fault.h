@@ -18,8 +18,8 @@
 
 struct page_fault_taker {
     struct list link;
-    /* In a signal handler: true when the access may repeat. */
-    bool (*take)(const void *address);
+    /* In a signal handler: true when the access may repeat. Nothing of the thread's own (FS). */
+    bool (*take)(struct page_fault_taker *taker, const void *address);
     bool is_there;
 };
 

@@ -19,7 +19,7 @@ struct watched_range {
 /* A signal handler has no argument to find them by. */
 static struct list ranges = LIST_INITIALIZER(ranges);
 
-static bool take_fault(const void *address);
+static bool take_fault(struct page_fault_taker *ours, const void *address);
 
 static struct page_fault_taker taker = {.take = take_fault};
 
@@ -149,7 +149,7 @@ bool page_watch_find_page(const struct page_store *store, const void *pointer, u
 }
 
 /* A page that is open already has faulted for another reason than ours. */
-static bool take_fault(const void *address)
+static bool take_fault(struct page_fault_taker *ours, const void *address)
 {
     struct watched_range *range = find(address);
     uint64_t index, number;

@@ -154,7 +154,7 @@ struct page_window *page_window_find(const void *pointer)
     return NULL;
 }
 
-static bool take_fault(const void *address)
+static bool take_fault(struct page_fault_taker *ours, const void *address)
 {
     struct page_window *window = page_window_find(address);
 

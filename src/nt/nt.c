@@ -67,6 +67,8 @@ void nt_destroy(struct nt *nt)
     if (!nt)
         return;
     nt_end_threads(nt);
+    nt_paging_bring_in(nt);
+    nt_paging_end(nt);
     for (size_t i = NT_AREA_COUNT; i-- > 0;) {
         if (areas[i]->fini)
             areas[i]->fini(nt);
@@ -92,9 +94,11 @@ void nt_set_boundary(struct nt *nt, struct boundary *boundary)
 
 void nt_set_image(struct nt *nt, const struct image *image, const char *name)
 {
+    nt_paging_bring_in(nt);
     nt->image = image;
     nt->image_name = name;
-    nt->paging.has_any |= nt_paging_has_sections(nt);
+    if (nt_paging_has_sections(nt))
+        nt_paging_begin(nt);
     nt->first_thread = image && nt->boundary ? boundary_current_thread(nt->boundary) : NULL;
 }
 

@@ -347,8 +347,8 @@ uint64_t nt_pool_live_blocks(const struct nt *nt);
 uint64_t nt_pool_live_bytes(const struct nt *nt);
 
 /*
- * What may be paged out and holds the address, while it is away: the IRQL is DISPATCH_LEVEL or
- * above. For signal handlers. NULL: no kernel.
+ * What may be paged out and holds the address, while it is away: the IRQL has been DISPATCH_LEVEL
+ * or above, and nobody has come to it at a lower one since. For signal handlers. NULL: no kernel.
  */
 struct nt_paged {
     char name[64]; /* "paged pool block 12 (tag 'Gpu0')", "section PAGE" */

@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "nt/area.h"
 #include "nt/memory/pages.h"
+#include "nt/memory/paging.h"
 #include "nt/nt.h"
 #include "nt/threads/scheduler.h"
 
@@ -59,11 +60,7 @@ struct nt {
     struct list mappings;  /* of struct nt_mapping */
     struct nt_pages pages; /* host addresses of pool and mappings */
 
-    struct {
-        bool has_any; /* paged pool or a pageable section */
-        bool is_away;
-        uint64_t rises;             /* to DISPATCH_LEVEL */
-    } paging;                       /* memory/paging.h */
+    struct nt_paging paging;
     uintptr_t user_start, user_end; /* nt_set_user_memory() */
 
     /* While an exception is dispatched, and at the end. */

@@ -106,8 +106,8 @@ KIRQL nt_set_irql(struct nt *nt, KIRQL irql)
     KIRQL before = nt->irql;
 
     nt->irql = irql;
-    if (nt->paging.has_any && (before >= DISPATCH_LEVEL) != (irql >= DISPATCH_LEVEL))
-        nt_paging_cross(nt, irql >= DISPATCH_LEVEL);
+    if (nt->paging.has_any && before < DISPATCH_LEVEL && irql >= DISPATCH_LEVEL)
+        nt_paging_rise(nt);
     return before;
 }
 

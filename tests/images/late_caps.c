@@ -1,8 +1,8 @@
 /*
  * examples/driver-sdma that answers DxgkDdiQueryAdapterInfo otherwise as long as its device has not
- * been started: LATE 1 fails, 2 crashes, 3 does not return, 4 says that it is of the IoMmu model.
- * With LATE 5 it registers no DxgkDdiSetRootPageTable, with 6 it always says that it is of WDDM
- * 2.1.
+ * been started, but for WDDMDEVICECAPS, which is asked before the start: LATE 1 fails, 2 crashes,
+ * 3 does not return, 4 says that it is of the IoMmu model. With LATE 5 it registers no
+ * DxgkDdiSetRootPageTable, with 6 it always says that it is of WDDM 2.1.
  */
 #include "../../examples/driver-sdma/driver.h"
 
@@ -22,7 +22,7 @@ static NTSTATUS NTAPI QueryLate(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_QUER
     if (query->Type == DXGKQAITYPE_DRIVERCAPS)
         ((DXGK_DRIVERCAPS *)query->pOutputData)->WDDMVersion = DXGKDDI_WDDMv2_1;
 #endif
-    if (adapter->registers || LATE > 4)
+    if (adapter->registers || LATE > 4 || query->Type == DXGKQAITYPE_WDDMDEVICECAPS)
         return status;
 #if LATE == 1
     return STATUS_UNSUCCESSFUL;

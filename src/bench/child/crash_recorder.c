@@ -18,12 +18,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define BACKTRACE_MAX 48
 #define STACK_BYTES   (64 * 1024)
+#define ARCH_SET_FS   0x1002 /* of arch_prctl() */
 
 static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
@@ -116,12 +118,43 @@ static void write_backtrace(void)
             step;                                                                                  \
     } while (0)
 
+/*
+ * A driver may have moved the base of FS, by which a thread finds what is its own: then each call
+ * of the C library would fault here again, for ever where the signal stack starts anew.
+ */
+#if defined(__x86_64__) && defined(__linux__)
+static uint64_t thread_base;
+
+static void keep_thread_base(void)
+{
+    __asm__("movq %%fs:0, %0" : "=r"(thread_base)); /* the first word there is its own address */
+}
+
+static void restore_thread_base(void)
+{
+    uint64_t result = SYS_arch_prctl;
+
+    __asm__ volatile("syscall"
+                     : "+a"(result)
+                     : "D"((uint64_t)ARCH_SET_FS), "S"(thread_base)
+                     : "rcx", "r11", "memory");
+}
+#else
+static void keep_thread_base(void)
+{
+}
+static void restore_thread_base(void)
+{
+}
+#endif
+
 static void on_fatal_signal(int number, siginfo_t *info, void *context)
 {
     const struct sigaction again = {.sa_handler = on_signal_in_handler,
                                     .sa_flags = SA_ONSTACK | SA_NODEFER};
     const bool is_sent = info->si_code <= 0;
 
+    restore_thread_base();
     if (current && !has_caught) {
         has_caught = true;
         for (size_t i = 0; i < ARRAY_COUNT(fatal_signals); i++)
@@ -153,6 +186,7 @@ static void catch_signals(void)
     if (is_catching)
         return;
     is_catching = true;
+    keep_thread_base();
     backtrace(&frame, 1); /* loads its library now, not in a handler */
     sigemptyset(&action.sa_mask);
     sigaltstack(&stack, NULL);

@@ -7,6 +7,7 @@
 #include "nt/nt_private.h"
 
 #include "base/bits.h"
+#include "base/hash.h"
 #include "image/image.h"
 
 #include <stdio.h>
@@ -64,18 +65,50 @@ static void set_away(struct nt *nt, bool is_away)
     nt->paging.is_away = is_away;
 }
 
-void nt_paging_cross(struct nt *nt, bool is_high)
+void nt_paging_rise(struct nt *nt)
 {
     if (nt->paging.is_away)
-        set_away(nt, false);
-    if (is_high && (nt->paging.rises++ < PAGING_ALWAYS || nt->paging.rises % PAGING_ONE_IN == 0))
+        return;
+    if (nt->paging.rises_to_pass)
+        nt->paging.rises_to_pass--;
+    else
         set_away(nt, true);
+}
+
+/* By the offset and not by the address, so that each run closes at the same rises. */
+static uint32_t *times_of(struct nt *nt, const struct nt_paged *place)
+{
+    return &nt->paging.times[hash_pair(place->offset, place->bytes) % PAGING_PLACES];
 }
 
 void nt_paging_bring_in(struct nt *nt)
 {
     if (nt->paging.is_away)
         set_away(nt, false);
+}
+
+/* In a signal handler: below DISPATCH_LEVEL the first access brings everything in. */
+static bool take_fault(struct page_fault_taker *taker, const void *address)
+{
+    struct nt *nt = container_of(taker, struct nt, paging.taker);
+    struct nt_paged paged;
+
+    if (nt->irql >= DISPATCH_LEVEL || !nt_paging_explain(nt, address, &paged))
+        return false;
+    nt_paging_bring_in(nt);
+    nt->paging.rises_to_pass = (*times_of(nt, &paged))++ / PAGING_PATIENCE;
+    return true;
+}
+
+void nt_paging_begin(struct nt *nt)
+{
+    nt->paging.taker.take = take_fault;
+    nt->paging.has_any = page_fault_begin(&nt->paging.taker);
+}
+
+void nt_paging_end(struct nt *nt)
+{
+    page_fault_end(&nt->paging.taker);
 }
 
 bool nt_paging_explain(const struct nt *nt, const void *address, struct nt_paged *out)

@@ -235,7 +235,7 @@ struct pool_header *nt_pool_take(struct nt *nt, uint64_t bytes, uint32_t tag, bo
     header->is_paged = is_paged;
     if (is_paged && header->pages) {
         list_push_back(&pool->paged, &header->paged);
-        nt->paging.has_any = true;
+        nt_paging_begin(nt);
     }
     list_push_back(&pool->blocks, &header->block);
     list_push_back(bucket_of(nt, header->memory), &header->bucket);
