@@ -436,9 +436,9 @@ RARE static enum found find_with_padding(const struct range_allocator *ra, uint6
 }
 
 /*
- * As find_by_key() does, for a window that is no small part of the space, with any alignment: of
- * the first holes of a bin, the one in which the request fits lowest. False: holes are left that
- * nobody has looked at, and only a search by address can tell.
+ * For a window that is no small part of the space, with any alignment: the first hole in which the
+ * request fits, of the first holes of each bin. False: holes are left that nobody has looked at,
+ * and only a search by address can tell.
  */
 RARE static bool find_in_window(const struct range_allocator *ra, const struct range_query *query,
                                 struct range_fit *out_fit)
@@ -449,7 +449,6 @@ RARE static bool find_in_window(const struct range_allocator *ra, const struct r
     if (query->low >= query->high ||
         query->high - query->low < (ra->end_unit - ra->first_unit) / WINDOW_PART)
         return false;
-    out_fit->start = UINT64_MAX;
     for (unsigned bin = next_bin(ra, bin_of(query->units)); bin < RANGE_BIN_COUNT && tries_left;
          bin = next_bin(ra, bin + 1)) {
         uint32_t tile = nodes[bin].next;
@@ -457,12 +456,12 @@ RARE static bool find_in_window(const struct range_allocator *ra, const struct r
         for (unsigned i = 0; i < HOLES_LOOKED_AT && tile != bin && tries_left; i++, tries_left--) {
             uint64_t start;
 
-            if (range_query_fits(query, &nodes[tile], false, &start) && start < out_fit->start)
+            if (range_query_fits(query, &nodes[tile], false, &start)) {
                 *out_fit = (struct range_fit){tile, start};
+                return true;
+            }
             tile = nodes[tile].next;
         }
-        if (out_fit->start != UINT64_MAX)
-            return true;
     }
     return false;
 }
