@@ -3,7 +3,7 @@
 
 #include "bench/board/client_memory.h"
 #include "bench/exec/client_arguments.h"
-#include "bench/run/run_record_manager.h"
+#include "bench/record/run_record_manager.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "bench/run/run_events.h"
+#include "bench/record/run_events.h"
 
 #include "bench/child/crash_recorder.h"
 #include "bench/child/journal.h"

@@ -8,11 +8,11 @@
  *            they are first shown, and that of each object in the call that makes it: the digest is
  *            the same whether the run is recorded or not.
  */
-#ifndef DRYDOCK_BENCH_RUN_EVENTS_H
-#define DRYDOCK_BENCH_RUN_EVENTS_H
+#ifndef DRYDOCK_BENCH_RECORD_RUN_EVENTS_H
+#define DRYDOCK_BENCH_RECORD_RUN_EVENTS_H
 
 #include "base/hash.h"
-#include "bench/run/run_record.h"
+#include "bench/record/run_record.h"
 #include "bench/run/run_result.h"
 #include "trace/trace.h"
 

@@ -1,7 +1,7 @@
 /*
  * Notes of fences: values, and who waits for them.
  */
-#include "bench/run/run_note_private.h"
+#include "bench/record/run_note_private.h"
 
 #include <drydock/sgpu.h>
 

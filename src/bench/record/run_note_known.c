@@ -2,7 +2,7 @@
  * What is known of the manager's objects behind the note that told of them, and numbers that last
  * over a restart. Every file of notes uses this one.
  */
-#include "bench/run/run_note_private.h"
+#include "bench/record/run_note_private.h"
 
 #include <stdlib.h>
 #include <string.h>

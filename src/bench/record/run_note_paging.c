@@ -1,7 +1,7 @@
 /*
  * Notes of paging: where allocations are, and the operations that bring them there.
  */
-#include "bench/run/run_note_private.h"
+#include "bench/record/run_note_private.h"
 
 #include "miniport/entries.h"
 #include "miniport/operation.h"

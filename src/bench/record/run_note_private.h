@@ -9,10 +9,10 @@
  * | run_note_work.c      | requests, submissions, packets                                     |
  * | run_note_paging.c    | places of allocations, paging operations and what packet has which |
  */
-#ifndef DRYDOCK_BENCH_RUN_NOTE_PRIVATE_H
-#define DRYDOCK_BENCH_RUN_NOTE_PRIVATE_H
+#ifndef DRYDOCK_BENCH_RECORD_RUN_NOTE_PRIVATE_H
+#define DRYDOCK_BENCH_RECORD_RUN_NOTE_PRIVATE_H
 
-#include "bench/run/run_record_manager.h"
+#include "bench/record/run_record_manager.h"
 
 #include "base/bits.h"
 

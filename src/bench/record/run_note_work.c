@@ -1,7 +1,7 @@
 /*
  * Notes of work: requests for residency, submissions, and packets.
  */
-#include "bench/run/run_note_private.h"
+#include "bench/record/run_note_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * What the record has of a run. A row of `objects` for each call that makes or ends objects of the
  * driver; the rest is one function for each thing that can happen.
  */
-#include "bench/run/run_record.h"
+#include "bench/record/run_record.h"
 
 #include "base/bits.h"
 #include "base/hash.h"

@@ -11,8 +11,8 @@
  * Errors     A record that cannot be written is given up, and the run goes on;
  *            run_record_close() puts the reason into the result.
  */
-#ifndef DRYDOCK_BENCH_RUN_RECORD_H
-#define DRYDOCK_BENCH_RUN_RECORD_H
+#ifndef DRYDOCK_BENCH_RECORD_RUN_RECORD_H
+#define DRYDOCK_BENCH_RECORD_RUN_RECORD_H
 
 #include "bench/run/run_result.h"
 #include "machine/machine.h"

@@ -4,7 +4,7 @@
  * manager's and are gone behind the call: what is needed later is kept in objects, submissions,
  * fences and parts.
  */
-#include "bench/run/run_note_private.h"
+#include "bench/record/run_note_private.h"
 
 #include "base/services.h"
 

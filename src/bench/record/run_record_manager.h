@@ -15,10 +15,10 @@
  * Errors     Without memory an object has no number (0), or a submission no references; the record
  *            goes on.
  */
-#ifndef DRYDOCK_BENCH_RUN_RECORD_MANAGER_H
-#define DRYDOCK_BENCH_RUN_RECORD_MANAGER_H
+#ifndef DRYDOCK_BENCH_RECORD_RUN_RECORD_MANAGER_H
+#define DRYDOCK_BENCH_RECORD_RUN_RECORD_MANAGER_H
 
-#include "bench/run/run_record.h"
+#include "bench/record/run_record.h"
 #include "trace/trace_handles.h"
 #include "vidmm/notes.h"
 #include "vidmm/vidmm.h"

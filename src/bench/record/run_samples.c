@@ -1,4 +1,4 @@
-#include "bench/run/run_samples.h"
+#include "bench/record/run_samples.h"
 
 #define FIRST_PERIOD_NS 1024
 

@@ -9,8 +9,8 @@
  * Ownership  A struct run_samples that is zero has no samples; it owns nothing.
  * Units      Bytes; virtual time in ns, from when the run began.
  */
-#ifndef DRYDOCK_BENCH_RUN_SAMPLES_H
-#define DRYDOCK_BENCH_RUN_SAMPLES_H
+#ifndef DRYDOCK_BENCH_RECORD_RUN_SAMPLES_H
+#define DRYDOCK_BENCH_RECORD_RUN_SAMPLES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "bench/run/run_samples.h"
+#include "bench/record/run_samples.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -17,7 +17,7 @@
 #define DRYDOCK_BENCH_RUN_RESULT_H
 
 #include "bench/config/run_config.h"
-#include "bench/run/run_samples.h"
+#include "bench/record/run_samples.h"
 #include "miniport/miniport.h"
 #include "check/check.h"
 #include "check/report/finding.h"
