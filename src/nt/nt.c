@@ -81,6 +81,7 @@ void nt_destroy(struct nt *nt)
 
 void nt_give_up_addresses(struct nt *nt)
 {
+    nt_paging_end(nt);
     nt_pages_fini(&nt->pages);
 }
 

@@ -293,6 +293,18 @@ static void a_place_that_comes_again_lets_rises_pass(void **state)
     ExFreePool(paged);
 }
 
+/* A run that cannot be taken down frees the kernel whole: no handler may look into it then. */
+static void addresses_that_are_given_up_are_nobodys(void **state)
+{
+    struct test_kernel *kernel = *state;
+    uint8_t *paged = ExAllocatePool2(POOL_FLAG_PAGED, 100, TEST_TAG);
+
+    KfRaiseIrql(DISPATCH_LEVEL);
+    KeLowerIrql(PASSIVE_LEVEL);
+    nt_give_up_addresses(kernel->nt);
+    assert_false(page_fault_take(paged + 8));
+}
+
 /* Who has locked its pages may use them at any level. */
 static void locked_paged_pool_stays(void **state)
 {
@@ -321,6 +333,7 @@ int main(void)
         MACHINE_TEST(backing_survives_each_failure),
         KERNEL_TEST(paged_pool_is_away_at_dispatch_level),
         KERNEL_TEST(a_place_that_comes_again_lets_rises_pass),
+        KERNEL_TEST(addresses_that_are_given_up_are_nobodys),
         MACHINE_TEST(locked_paged_pool_stays),
         KERNEL_TEST(a_driver_cannot_have_all_memory_of_the_host),
         KERNEL_TEST(flags_and_variants_do_what_they_say),
