@@ -58,6 +58,30 @@ MINIPORT_DDI_LIST(X)
 MINIPORT_PLAIN_LIST(X)
 #undef X
 
+/* Those that have no handle run at PASSIVE_LEVEL, but for the interrupt routine and the DPC. */
+#define AT_PASSIVE(type, name, parameters, arguments)                                              \
+    static type at_passive_##name parameters                                                       \
+    {                                                                                              \
+        KIRQL before = nt_set_irql(nt_of(self), PASSIVE_LEVEL);                                    \
+        type result = miniport_##name arguments;                                                   \
+                                                                                                   \
+        nt_set_irql(nt_of(self), before);                                                          \
+        return result;                                                                             \
+    }
+AT_PASSIVE(NTSTATUS, add_device, (struct miniport * self), (self->next))
+AT_PASSIVE(NTSTATUS, start_device,
+           (struct miniport * self, const DXGK_START_INFO *start, ULONG *sources, ULONG *children),
+           (self->next, start, sources, children))
+AT_PASSIVE(NTSTATUS, stop_device, (struct miniport * self), (self->next))
+AT_PASSIVE(NTSTATUS, remove_device, (struct miniport * self), (self->next))
+AT_PASSIVE(NTSTATUS, set_power_state,
+           (struct miniport * self, ULONG device, DEVICE_POWER_STATE state, POWER_ACTION action),
+           (self->next, device, state, action))
+AT_PASSIVE(NTSTATUS, notify_surprise_removal,
+           (struct miniport * self, DXGK_SURPRISE_REMOVAL_TYPE type), (self->next, type))
+AT_PASSIVE(SIZE_T, get_root_page_table_size,
+           (struct miniport * self, DXGKARG_GETROOTPAGETABLESIZE *size), (self->next, size))
+
 NTSTATUS irql_layer_create(const struct base_services *services, struct nt *nt,
                            struct miniport *next, struct miniport **out_layer)
 {
@@ -73,5 +97,12 @@ NTSTATUS irql_layer_create(const struct base_services *services, struct nt *nt,
 #define X(function, ddi) irql->layer.ops.function = at_level_##function;
     MINIPORT_PLAIN_LIST(X)
 #undef X
+    irql->layer.ops.add_device = at_passive_add_device;
+    irql->layer.ops.start_device = at_passive_start_device;
+    irql->layer.ops.stop_device = at_passive_stop_device;
+    irql->layer.ops.remove_device = at_passive_remove_device;
+    irql->layer.ops.set_power_state = at_passive_set_power_state;
+    irql->layer.ops.notify_surprise_removal = at_passive_notify_surprise_removal;
+    irql->layer.ops.get_root_page_table_size = at_passive_get_root_page_table_size;
     return STATUS_SUCCESS;
 }
