@@ -121,7 +121,7 @@ static const struct part {
      "Debian: llvm"},
     {"make", "the Makefile of drydock new", look_for_program, false, "Debian: make"},
     {"rustc", "drivers of drydock new --rust", look_for_program, false,
-     "Debian: rustc, libstd-rust-dev-windows"},
+     "Debian 12: rustc, libstd-rust-dev-windows"},
     {"bindgen", "drivers of drydock new --rust", look_for_program, false, "Debian: bindgen"},
     {"driver headers", "cc", look_for_headers, true, "make install puts them beside the program"},
     {"template", "new", look_for_template, true, "make install puts it beside the program"},
