@@ -130,6 +130,39 @@ static NTSTATUS raise_level(struct miniport *self, HANDLE object, DXGKARG_BUILDP
     return status;
 }
 
+/* A path that returns early, and leaves the lock that it has taken. */
+static NTSTATUS leave_lock(struct miniport *self, HANDLE object,
+                           const DXGKARG_DESTROYALLOCATION *arg)
+{
+    NTSTATUS status = miniport_forward_destroy_allocation(self, object, arg);
+    KIRQL before;
+
+    if (EVERY(zoo_layer_of(self), 3))
+        KeRaiseIrql(DISPATCH_LEVEL, &before);
+    return status;
+}
+
+static void plant_lock(struct zoo_layer *layer)
+{
+    layer->ops.destroy_allocation = leave_lock;
+}
+
+/* A lock is released to a level that was never asked for. */
+static NTSTATUS release_to_passive(struct miniport *self, HANDLE object,
+                                   const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    NTSTATUS status = miniport_forward_submit_command_virtual(self, object, arg);
+
+    if (EVERY(zoo_layer_of(self), 3))
+        KeLowerIrql(PASSIVE_LEVEL);
+    return status;
+}
+
+static void plant_release(struct zoo_layer *layer)
+{
+    layer->ops.submit_command_virtual = release_to_passive;
+}
+
 static NTSTATUS answer_unknown(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     return (unsigned)arg->Operation >= MINIPORT_OPERATION_COUNT ? STATUS_INVALID_PARAMETER
@@ -172,6 +205,10 @@ const struct zoo_defect zoo_status_defects[] = {
           "reports SUCCESS for transfers that it did not build"),
     BUILD("D75-level-left-raised", ZOO_ALL, "PB-030", raise_level,
           "comes back from BuildPagingBuffer at DISPATCH_LEVEL"),
+    PLANT("CALL-level-left-raised", ZOO_ALL, "CALL-006", plant_lock,
+          "comes back from DestroyAllocation at DISPATCH_LEVEL"),
+    PLANT("CALL-level-lowered", ZOO_GPUMMU, "CALL-006", plant_release,
+          "comes back from SubmitCommandVirtual at PASSIVE_LEVEL"),
     {0},
 };
 /* clang-format on */

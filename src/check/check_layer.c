@@ -65,6 +65,7 @@ static void begin_call(struct check *check, struct check_call *call)
     call->event = next_event(check);
     call->outer = check->call;
     check->call = call;
+    call->irql = check_irql(check);
     if (!call->outer)
         look_for_late_writes(check);
     if (!call->outer && call->ddi != MINIPORT_DDI_BuildPagingBuffer)
@@ -81,6 +82,15 @@ static void begin_call(struct check *check, struct check_call *call)
     check_tell_before(check, call);
 }
 
+/* CALL-006. Of building and submitting, the rules about both say it. */
+static void check_level(struct check *check, const struct check_call *call)
+{
+    if (call->ddi != MINIPORT_DDI_BuildPagingBuffer && call->ddi != MINIPORT_DDI_SubmitCommand)
+        CHECK_RULE(check, RULE_CALL_006, check_irql(check) == call->irql, NULL, "",
+                   "came back at IRQL {%u}, and was called at {=%u}", check_irql(check),
+                   call->irql);
+}
+
 static void end_call(struct check *check, struct check_call *call)
 {
     call->packet = NULL; /* it may be finished by now */
@@ -91,6 +101,7 @@ static void end_call(struct check *check, struct check_call *call)
         check_ledger_refuse(&check->ledger, call->arg.submit_command_virtual);
     if (call->ddi == MINIPORT_DDI_SubmitCommandToHwQueue && !NT_SUCCESS(call->status))
         check_ledger_refuse_queued(&check->ledger, call->arg.submit_command_to_hw_queue);
+    check_level(check, call);
     check_tell_after(check, call);
     check_ledger_leave(&check->ledger, call);
     check->call = call->outer;

@@ -41,6 +41,7 @@ struct check_call {
 #undef X
         const DXGKARG_GETROOTPAGETABLESIZE *get_root_page_table_size;
     } before;
+    unsigned irql;     /* at which it was called */
     NTSTATUS status;   /* after */
     bool has_returned; /* this is after */
     uint64_t bytes;    /* after GetRootPageTableSize: what it returned */

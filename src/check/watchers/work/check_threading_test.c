@@ -376,6 +376,29 @@ RULE_KEPT(CALL_004)
     ask_at(rig, PASSIVE_LEVEL, false);
 }
 
+static NTSTATUS keep_a_lock(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_QueryAdapterInfo)
+        rig->irql = DISPATCH_LEVEL;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+RULE_BROKEN(CALL_006)
+{
+    DXGK_DRIVERCAPS caps = {0};
+
+    rig->answer = keep_a_lock;
+    rig_query(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiQueryAdapterInfo");
+    assert_string_equal(rig->last.text, "came back at IRQL 2, and was called at 0");
+}
+
+RULE_KEPT(CALL_006)
+{
+    rig_render(rig); /* SubmitCommand is called at DISPATCH_LEVEL, and comes back there */
+    rig_complete(rig, 0, rig_submit(rig));
+}
+
 /* Each has the level of its page. */
 static void callbacks_of_passive_level_are_none_of_apc_level(void **state)
 {
