@@ -410,8 +410,13 @@ list_all() {
     list
     for slot in $ddis; do
         echo "$table" | while read -r number name kind text; do
-            # What it means to come back at another level is a rule of paging alone.
-            [ "$kind" = PB-030 ] && [ "$slot" != BuildPagingBuffer ] && continue
+            # To come back at another level breaks a rule of all functions; some are at DISPATCH_LEVEL or above anyway.
+            case $kind-$slot in
+            PB-030-BuildPagingBuffer) ;;
+            PB-030-SubmitCommandVirtual | PB-030-PreemptCommand | PB-030-QueryCurrentFence) continue ;;
+            PB-030-InterruptRoutine | PB-030-DpcRoutine | PB-030-Unload) continue ;;
+            PB-030-*) kind=CALL-006 ;;
+            esac
             # At the device's level memory is not to be asked for: the bug check comes first.
             case $slot-$number in
             # Counts are cleared where there are some.
