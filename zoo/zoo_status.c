@@ -147,6 +147,21 @@ static void plant_lock(struct zoo_layer *layer)
     layer->ops.destroy_allocation = leave_lock;
 }
 
+/* The same of a mutex, and of the region that has to be around it. */
+static NTSTATUS stay_in_region(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *arg)
+{
+    NTSTATUS status = miniport_forward_create_allocation(self, object, arg);
+
+    if (EVERY(zoo_layer_of(self), 3))
+        KeEnterCriticalRegion();
+    return status;
+}
+
+static void plant_region(struct zoo_layer *layer)
+{
+    layer->ops.create_allocation = stay_in_region;
+}
+
 /* A lock is released to a level that was never asked for. */
 static NTSTATUS release_to_passive(struct miniport *self, HANDLE object,
                                    const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
@@ -209,6 +224,8 @@ const struct zoo_defect zoo_status_defects[] = {
           "comes back from DestroyAllocation at DISPATCH_LEVEL"),
     PLANT("CALL-level-lowered", ZOO_GPUMMU, "CALL-006", plant_release,
           "comes back from SubmitCommandVirtual at PASSIVE_LEVEL"),
+    PLANT("CALL-region-left", ZOO_ALL, "CALL-007", plant_region,
+          "comes back from CreateAllocation in the critical region that it has entered"),
     {0},
 };
 /* clang-format on */

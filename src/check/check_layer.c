@@ -60,12 +60,18 @@ static void look_for_late_writes(struct check *check)
     }
 }
 
+static unsigned held_by_thread(const struct check *check)
+{
+    return check->config.held ? check->config.held(check->config.context) : 0;
+}
+
 static void begin_call(struct check *check, struct check_call *call)
 {
     call->event = next_event(check);
     call->outer = check->call;
     check->call = call;
     call->irql = check_irql(check);
+    call->held = held_by_thread(check);
     if (!call->outer)
         look_for_late_writes(check);
     if (!call->outer && call->ddi != MINIPORT_DDI_BuildPagingBuffer)
@@ -82,13 +88,19 @@ static void begin_call(struct check *check, struct check_call *call)
     check_tell_before(check, call);
 }
 
-/* CALL-006. Of building and submitting, the rules about both say it. */
-static void check_level(struct check *check, const struct check_call *call)
+/* CALL-006 and CALL-007. The level behind building and submitting is of the rules about both. */
+static void check_thread(struct check *check, const struct check_call *call)
 {
+    const unsigned irql = check_irql(check), held = held_by_thread(check);
+
     if (call->ddi != MINIPORT_DDI_BuildPagingBuffer && call->ddi != MINIPORT_DDI_SubmitCommand)
-        CHECK_RULE(check, RULE_CALL_006, check_irql(check) == call->irql, NULL, "",
-                   "came back at IRQL {%u}, and was called at {=%u}", check_irql(check),
-                   call->irql);
+        CHECK_RULE(check, RULE_CALL_006, irql == call->irql, NULL, "",
+                   "came back at IRQL {%u}, and was called at {=%u}", irql, call->irql);
+    if (irql == call->irql)
+        CHECK_RULE(check, RULE_CALL_007, held == call->held, NULL, "",
+                   "came back in {%u} critical and guarded regions and mutexes, and was called in "
+                   "{=%u}",
+                   held, call->held);
 }
 
 static void end_call(struct check *check, struct check_call *call)
@@ -101,7 +113,7 @@ static void end_call(struct check *check, struct check_call *call)
         check_ledger_refuse(&check->ledger, call->arg.submit_command_virtual);
     if (call->ddi == MINIPORT_DDI_SubmitCommandToHwQueue && !NT_SUCCESS(call->status))
         check_ledger_refuse_queued(&check->ledger, call->arg.submit_command_to_hw_queue);
-    check_level(check, call);
+    check_thread(check, call);
     check_tell_after(check, call);
     check_ledger_leave(&check->ledger, call);
     check->call = call->outer;

@@ -297,6 +297,9 @@ void nt_give_up_addresses(struct nt *nt);
 KIRQL nt_set_irql(struct nt *nt, KIRQL irql);
 KIRQL nt_irql(const struct nt *nt);
 
+/* Critical and guarded regions that the running thread is in, and mutexes that it has taken. */
+uint32_t nt_held_by_thread(const struct nt *nt);
+
 /* Spin locks that the driver holds now. */
 uint32_t nt_held_lock_count(const struct nt *nt);
 

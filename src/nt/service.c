@@ -116,6 +116,14 @@ KIRQL nt_irql(const struct nt *nt)
     return nt->irql;
 }
 
+uint32_t nt_held_by_thread(const struct nt *nt)
+{
+    const struct nt_thread *thread = nt->scheduler.current;
+
+    return (uint32_t)thread->critical_depth + (uint32_t)thread->guarded_depth +
+           thread->owned_mutexes;
+}
+
 uint32_t nt_held_lock_count(const struct nt *nt)
 {
     return nt->held_locks;

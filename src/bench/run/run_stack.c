@@ -232,6 +232,11 @@ static unsigned driver_irql(void *context)
     return nt_irql(((struct run_assembly *)context)->nt);
 }
 
+static unsigned driver_held(void *context)
+{
+    return nt_held_by_thread(((struct run_assembly *)context)->nt);
+}
+
 static NTSTATUS create_check(struct run_assembly *run, struct miniport *next,
                              struct miniport **out_layer)
 {
@@ -242,6 +247,7 @@ static NTSTATUS create_check(struct run_assembly *run, struct miniport *next,
         .context = run,
         .report = run_report_rule,
         .irql = driver_irql,
+        .held = driver_held,
         .stands_in = stand_in,
         .counts = &run->result->rules,
         .calls = &run->result->calls,

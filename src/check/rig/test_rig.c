@@ -105,6 +105,11 @@ static unsigned rig_irql(void *context)
     return ((struct rig *)context)->irql;
 }
 
+static unsigned rig_held(void *context)
+{
+    return ((struct rig *)context)->held;
+}
+
 /* ---- The manager's calls ---- */
 
 NTSTATUS rig_query(struct rig *rig, unsigned type, void *in, size_t in_bytes, void *out,
@@ -213,6 +218,7 @@ void rig_prepare(struct rig *rig, enum rig_model model)
         .patched_address = rig_patched_address,
         .report = rig_on_finding,
         .irql = rig_irql,
+        .held = rig_held,
         .walk = rig_walk,
         .slot_page = rig_slot_page,
         .slot_is_coherent = rig_slot_is_coherent,

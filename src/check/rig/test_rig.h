@@ -60,7 +60,7 @@ struct rig {
     struct finding last;
     unsigned finding_count;
     struct hash findings; /* all that was said */
-    unsigned irql;
+    unsigned irql, held;
 
     enum rig_model model;
     ULONG version;

@@ -113,6 +113,27 @@ static void mutexes_let_one_in(void **state)
     assert_stops(NT_THREAD_NOT_MUTEX_OWNER, ExReleaseFastMutex(&fast));
 }
 
+static void what_a_thread_holds_is_counted(void **state)
+{
+    FAST_MUTEX fast;
+    KMUTEX mutex;
+
+    ExInitializeFastMutex(&fast);
+    KeInitializeMutex(&mutex, 0);
+    KeEnterGuardedRegion();
+    KeEnterCriticalRegion();
+    assert_int_equal(nt_held_by_thread(test.nt), 2);
+    ExAcquireFastMutex(&fast);
+    KeWaitForSingleObject(&mutex, Executive, KernelMode, FALSE, NULL);
+    assert_int_equal(nt_held_by_thread(test.nt), 4);
+    KeReleaseMutex(&mutex, FALSE);
+    ExReleaseFastMutex(&fast);
+    KeLeaveCriticalRegion();
+    KeLeaveGuardedRegion();
+    assert_int_equal(nt_held_by_thread(test.nt), 0);
+    assert_no_misuse();
+}
+
 static void regions_are_left_as_often_as_entered(void **state)
 {
     KeEnterGuardedRegion();
@@ -292,6 +313,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, test_setup_threads, test_teardown)
         TEST(spin_locks_of_all_kinds_keep_levels_and_counts),
         TEST(mutexes_let_one_in),
+        TEST(what_a_thread_holds_is_counted),
         TEST(regions_are_left_as_often_as_entered),
         TEST(push_locks_let_one_write_or_all_read),
         TEST(resources_let_one_write_or_all_read),

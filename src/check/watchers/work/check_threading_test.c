@@ -399,6 +399,53 @@ RULE_KEPT(CALL_006)
     rig_complete(rig, 0, rig_submit(rig));
 }
 
+static NTSTATUS keep_a_region(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    rig->held += ddi == MINIPORT_DDI_QueryAdapterInfo;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+RULE_BROKEN(CALL_007)
+{
+    DXGK_DRIVERCAPS caps = {0};
+
+    rig->held = 1; /* by somebody else, before */
+    rig->answer = keep_a_region;
+    rig_query(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiQueryAdapterInfo");
+    assert_string_equal(rig->last.text, "came back in 2 critical and guarded regions and mutexes, "
+                                        "and was called in 1");
+}
+
+RULE_KEPT(CALL_007)
+{
+    rig->held = 1;
+    rig_render(rig);
+}
+
+static NTSTATUS keep_a_fast_mutex(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    rig->held++;
+    rig->irql = APC_LEVEL;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+/* A fast mutex that is kept is one mistake, though it raises the level and counts as held. */
+static void a_kept_fast_mutex_is_told_once(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGK_DRIVERCAPS caps = {0};
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig->answer = keep_a_fast_mutex;
+    rig_query(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps);
+    rig_expect_only(rig, RULE_CALL_006);
+    rig->irql = PASSIVE_LEVEL;
+    rig_fini(rig);
+    free(rig);
+}
+
 /* Each has the level of its page. */
 static void callbacks_of_passive_level_are_none_of_apc_level(void **state)
 {
@@ -443,6 +490,7 @@ int main(void)
         cmocka_unit_test(nothing_is_in_flight_when_the_device_stops),
         cmocka_unit_test(what_was_in_flight_goes_with_the_device),
         cmocka_unit_test(callbacks_of_passive_level_are_none_of_apc_level),
+        cmocka_unit_test(a_kept_fast_mutex_is_told_once),
         cmocka_unit_test(iommu_caps_are_not_compared_with_caps_that_nobody_asked_for),
     };
 
