@@ -5,6 +5,8 @@
 #include "nt/nt_private.h"
 #include "nt/threads/wait.h"
 
+#include <stdio.h>
+
 #define SHARED    1u
 #define EXCLUSIVE 0u
 
@@ -168,11 +170,59 @@ static BOOLEAN acquire(const char *service, PERESOURCE object, uint64_t mode, BO
     return TRUE;
 }
 
+/*
+ * The system's list of resources, which on Windows goes through the resources themselves: memory of
+ * one that was not deleted corrupts it when something else comes to lie there.
+ */
+struct live_resource {
+    struct list link;
+    const struct resource *resource;
+};
+
+static struct list *live_of(const struct nt *nt)
+{
+    return NT_STATE(nt, resource);
+}
+
+static struct live_resource *find_live(const struct nt *nt, const struct resource *resource)
+{
+    struct live_resource *live;
+
+    list_for_each (live, live_of(nt), struct live_resource, link) {
+        if (live->resource == resource)
+            return live;
+    }
+    return NULL;
+}
+
+static void forget_live(struct nt *nt, struct live_resource *live)
+{
+    list_remove(&live->link);
+    base_free(nt->services, live, sizeof *live);
+}
+
+static void note_live(struct nt *nt, const struct resource *resource)
+{
+    struct live_resource *live = find_live(nt, resource);
+
+    if (live) {
+        nt_misuse(nt, "ExInitializeResourceLite: the resource is in use since it was initialised "
+                      "before; ExDeleteResourceLite comes between");
+        return;
+    }
+    live = base_alloc(nt->services, sizeof *live);
+    if (live) {
+        live->resource = resource;
+        list_push_back(live_of(nt), &live->link);
+    }
+}
+
 NTSTATUS NTAPI ExInitializeResourceLite(PERESOURCE Resource)
 {
     struct resource *resource = (struct resource *)Resource;
 
     nt_require_irql(nt_current(), "ExInitializeResourceLite", DISPATCH_LEVEL);
+    note_live(nt_current(), resource);
     *resource = (struct resource){.writer = NULL};
     nt_dispatcher_init(resource, NT_RESOURCE, 0);
     return STATUS_SUCCESS;
@@ -182,6 +232,7 @@ NTSTATUS NTAPI ExDeleteResourceLite(PERESOURCE Resource)
 {
     struct nt *nt = nt_current();
     struct resource *resource = resource_of(nt, "ExDeleteResourceLite", Resource);
+    struct live_resource *live;
 
     nt_require_irql(nt_current(), "ExDeleteResourceLite", APC_LEVEL);
     if (!resource)
@@ -189,6 +240,9 @@ NTSTATUS NTAPI ExDeleteResourceLite(PERESOURCE Resource)
     if (resource->writer || resource->reader_count)
         nt_misuse(nt, "ExDeleteResourceLite: somebody has the resource");
     resource->head.mark = 0;
+    live = find_live(nt, resource);
+    if (live)
+        forget_live(nt, live);
     return STATUS_SUCCESS;
 }
 
@@ -337,6 +391,50 @@ VOID NTAPI ExRundownCompleted(PEX_RUNDOWN_REF RunRef)
     RunRef->Count = RUNDOWN_ACTIVE;
 }
 
+/* ---- The end --------------------------------------------------------------------------------- */
+
+static void freed(struct nt *nt, const void *memory, uint64_t bytes)
+{
+    struct live_resource *live, *following;
+    char what[160];
+
+    list_for_each_safe (live, following, live_of(nt), struct live_resource, link) {
+        if ((uintptr_t)live->resource - (uintptr_t)memory >= bytes)
+            continue;
+        nt_describe(nt, "resource", live->resource, what, sizeof what);
+        nt_misuse(nt,
+                  "the memory of %s is freed without ExDeleteResourceLite; Driver Verifier stops "
+                  "with bug check 0xC4 (0xD2)",
+                  what);
+        forget_live(nt, live);
+    }
+}
+
+static void left(struct nt *nt, nt_leftover *tell, void *context)
+{
+    const struct live_resource *live;
+    char what[160], text[256];
+
+    list_for_each (live, live_of(nt), struct live_resource, link) {
+        nt_describe(nt, "resource", live->resource, what, sizeof what);
+        snprintf(text, sizeof text, "%s has not been deleted (ExDeleteResourceLite)", what);
+        tell(context, text);
+    }
+}
+
+static void init(struct nt *nt)
+{
+    list_init(live_of(nt));
+}
+
+static void fini(struct nt *nt)
+{
+    struct list *node;
+
+    while ((node = list_first(live_of(nt))))
+        forget_live(nt, container_of(node, struct live_resource, link));
+}
+
 static const struct nt_export services[] = {
     NT_SERVICE(ExInitializePushLock),
     NT_SERVICE(ExAcquirePushLockExclusiveEx),
@@ -364,4 +462,11 @@ static const struct nt_export services[] = {
     {0},
 };
 
-const struct nt_area nt_resource_area = {.exports = services};
+const struct nt_area nt_resource_area = {
+    .exports = services,
+    .state_bytes = sizeof(struct list),
+    .init = init,
+    .fini = fini,
+    .left = left,
+    .freed = freed,
+};

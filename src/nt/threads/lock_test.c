@@ -224,6 +224,27 @@ static void resources_let_one_write_or_all_read(void **state)
     assert_stops(NT_RESOURCE_NOT_OWNED, ExReleaseResourceLite(&resource));
 }
 
+/* On Windows they are in a list of the system's. */
+static void resources_are_deleted_before_their_memory_goes(void **state)
+{
+    static ERESOURCE of_image;
+    ERESOURCE *of_pool = ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof *of_pool, TEST_TAG);
+
+    assert_non_null(of_pool);
+    ExInitializeResourceLite(of_pool);
+    ExDeleteResourceLite(of_pool);
+    ExInitializeResourceLite(of_pool);
+    assert_no_misuse();
+    ExInitializeResourceLite(of_pool);
+    assert_misuse("ExInitializeResourceLite: the resource is in use since it was initialised");
+    ExFreePool(of_pool);
+    assert_misuse("is freed without ExDeleteResourceLite");
+    ExInitializeResourceLite(&of_image);
+    test_find_leftovers();
+    assert_non_null(strstr(test.left, "has not been deleted (ExDeleteResourceLite)"));
+    ExDeleteResourceLite(&of_image);
+}
+
 static EX_RUNDOWN_REF rundown;
 static bool is_released;
 
@@ -317,6 +338,7 @@ int main(void)
         TEST(regions_are_left_as_often_as_entered),
         TEST(push_locks_let_one_write_or_all_read),
         TEST(resources_let_one_write_or_all_read),
+        TEST(resources_are_deleted_before_their_memory_goes),
         TEST(a_rundown_waits_for_all_who_are_protected),
         TEST(interlocked_lists_say_what_was_there),
         TEST(slists_are_stacks_that_count),
