@@ -316,7 +316,8 @@ static bool take_settings(struct parser *parser)
 
         if (!entry || (entry->kind == TOML_BOOLEAN && strcmp(entry->elements[0], "false") == 0))
             continue;
-        is_fine = take_setting(parser, &project, &found, entry);
+        is_fine =
+            project_may_take(&project, entry) && take_setting(parser, &project, &found, entry);
         snprintf(told + strlen(told), sizeof told - strlen(told), "%s%s", told[0] ? ", " : "",
                  found.name);
     }

@@ -3,6 +3,7 @@
  */
 #include "cli/settings/project.h"
 
+#include "bench/board/gpu_plugin.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -23,8 +24,8 @@ static const struct cli_verb *const verbs[] = {
 };
 
 /* Options whose values are paths, or become paths by a slash in them. */
-static const char *const paths[] = {"baseline", "client-file", "db",          "findings",
-                                    "junit",    "out",         "policy-file", "sarif"};
+static const char *const paths[] = {"baseline", "calls", "client-file", "db",   "findings",
+                                    "junit",    "out",   "policy-file", "sarif"};
 static const char *const maybe_paths[] = {"driver", "gpu"};
 
 static const struct cli_verb *verb_of(const char *name)
@@ -226,6 +227,7 @@ bool project_load(const char *named, struct project *out)
     }
     if (!named && !look_upwards(out->path))
         return true;
+    out->is_found = !named;
     if (!read_file(out, !named)) {
         out->path[0] = '\0';
         return false;
@@ -291,4 +293,134 @@ bool project_value(const struct project *project, const struct toml_entry *entry
     if (entry->kind == TOML_BOOLEAN)
         value = "";
     return (size_t)snprintf(out, size, "%.*s%s", folder, project->path, value) < size;
+}
+
+/* ---- What a file that nobody has named may say ----------------------------------------------- */
+
+/* Code that runs with the rights of the user. A driver that is an image runs in a cage. */
+static bool names_code(const char *key, const char *value)
+{
+    return strcmp(key, "policy-file") == 0 || strcmp(key, "client-file") == 0 ||
+           (strcmp(key, "gpu") == 0 && gpu_plugin_is_path(value));
+}
+
+/* "KEY=VALUE" of --option */
+static bool option_names_code(const char *pair)
+{
+    const char *equals = strchr(pair, '=');
+    char key[64];
+
+    if (!equals || (size_t)(equals - pair) >= sizeof key)
+        return false;
+    snprintf(key, sizeof key, "%.*s", (int)(equals - pair), pair);
+    return names_code(key, equals + 1);
+}
+
+static bool is_part(const char *text, size_t length, const char *part)
+{
+    return length == strlen(part) && memcmp(text, part, length) == 0;
+}
+
+static bool has_part_above(const char *path)
+{
+    for (; *path; path += strspn(path, "/")) {
+        const size_t length = strcspn(path, "/");
+
+        if (is_part(path, length, ".."))
+            return true;
+        path += length;
+    }
+    return false;
+}
+
+/*
+ * Whether a path leads into the folder, by whatever links there are on its way. Of a file that is
+ * not there yet the folder that it will be in counts; a link that leads nowhere yet is outside.
+ */
+static bool is_within(const char *folder, const char *path)
+{
+    char *root = realpath(folder, NULL), *there = NULL, *part = malloc(strlen(path) + 2), *slash;
+    const char *rest = "";
+    struct stat status;
+    bool is_one = false;
+    size_t length;
+
+    if (part)
+        strcpy(part, path);
+    while (root && part && !(there = realpath(part, NULL))) {
+        slash = strrchr(part, '/');
+        if (lstat(part, &status) == 0 || (slash == part && !part[1]) || strcmp(part, ".") == 0)
+            break;
+        rest = path + (slash ? (size_t)(slash + 1 - part) : 0);
+        if (slash && slash != part)
+            *slash = '\0';
+        else
+            strcpy(part, slash ? "/" : ".");
+    }
+    if (there && !has_part_above(rest)) {
+        length = strlen(root);
+        is_one = strncmp(there, root, length) == 0 &&
+                 (!there[length] || there[length] == '/' || root[length - 1] == '/');
+    }
+    free(root);
+    free(there);
+    free(part);
+    return is_one;
+}
+
+/* "word,@FILE,word": each of the files. */
+static bool words_are_within(const char *folder, const char *words)
+{
+    static const char separators[] = ", \t\r\n";
+    char path[2048];
+
+    for (words += strspn(words, separators); *words; words += strspn(words, separators)) {
+        const size_t length = strcspn(words, separators);
+
+        snprintf(path, sizeof path, "%.*s", (int)length, words);
+        if (length >= sizeof path || (path[0] == '@' && !is_within(folder, path + 1)))
+            return false;
+        words += length;
+    }
+    return true;
+}
+
+static bool stays_within(const struct project *project, const struct toml_entry *entry,
+                         size_t element)
+{
+    const char *slash = strrchr(project->path, '/');
+    char folder[sizeof project->path] = ".", value[2048];
+    bool is_one = false;
+
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash + 1 - project->path), project->path);
+    if (strcmp(entry->key, "surroundings") == 0)
+        return words_are_within(folder, entry->elements[element]);
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        is_one |= strcmp(paths[i], entry->key) == 0;
+    return !is_one || strcmp(entry->elements[element], "-") == 0 ||
+           !project_value(project, entry, element, value, sizeof value) || is_within(folder, value);
+}
+
+bool project_may_take(const struct project *project, const struct toml_entry *entry)
+{
+    const char *what = NULL;
+
+    for (size_t i = 0; i < entry->count && project->is_found && !what; i++) {
+        const char *value = entry->elements[i];
+
+        if (names_code(entry->key, value) ||
+            (strcmp(entry->key, "option") == 0 && option_names_code(value)))
+            what = "names a file to load as code";
+        else if (strcmp(entry->key, "trust-case") == 0)
+            what = "has code loaded that a case names";
+        else if (!stays_within(project, entry, i))
+            what = "names a file outside of the folder of the settings";
+    }
+    if (what)
+        cli_error("%s:%u: %s %s, and nobody has named these settings: they are not taken "
+                  "(--settings %s takes them, if you know where they come from; --settings none "
+                  "goes on without)",
+                  project->path, entry->line, entry->key, what, project->path);
+    return !what;
 }

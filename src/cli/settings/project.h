@@ -16,8 +16,10 @@
  *            working folder or above it; --settings FILE names another one, and `none` none. A path
  *            in the file is meant from where the file is.
  *
- *            As the file may name a driver, which is code, one that is found and belongs to another
- *            user is refused: a folder above need not be ours.
+ *            One that is found and belongs to another user is refused: a folder above need not be
+ *            ours. One that is ours may have come with somebody's repository. So what is found may
+ *            name no code that runs outside of a cage, and no file outside of its folder; what
+ *            --settings names may.
  * Errors     bool; the message is out.
  */
 #ifndef DRYDOCK_CLI_PROJECT_H
@@ -33,6 +35,7 @@
 
 struct project {
     char path[512]; /* of the file; "": there is none */
+    bool is_found;  /* nobody has named it */
     struct toml toml;
 };
 
@@ -50,6 +53,9 @@ bool project_is_for(const struct cli_verb *verb);
  */
 const struct toml_entry *project_find(const struct project *project, const char *verb,
                                       const char *option, bool is_of_case);
+
+/* Whether the entry may be taken from where the file is: it may if the user has named the file. */
+bool project_may_take(const struct project *project, const struct toml_entry *entry);
 
 /* A value as the command line would have it, made for the place where we are. False: no room. */
 bool project_value(const struct project *project, const struct toml_entry *entry, size_t element,

@@ -78,6 +78,49 @@ expect 0 rules --json
 expect 2 check --settings none.toml
 says "cannot read 'none.toml'"
 
+# One that is found may have come with somebody's repository: it loads no code, and stays in its folder.
+stranger() {
+    printf "$1" >drydock.toml
+    expect 2 check --model physical --seeds 1 --jobs 1
+    says "^drydock: drydock.toml:$2: $3, and nobody has named these settings"
+}
+mkdir -p inner
+ln -s "$work/inner" inner-link
+ln -s /tmp/nothing-of-that-name dangling
+stranger '[board]\ngpu = "./mygpu.so"\n' 2 'gpu names a file to load as code'
+stranger '[board]\npolicy-file = "mine.so"\n' 2 'policy-file names a file to load as code'
+stranger '[board]\nclient-file = "mine.so"\n' 2 'client-file names a file to load as code'
+stranger '\ntrust-case = true\n' 2 'trust-case has code loaded that a case names'
+for path in "$work/../dry.$$" ../dry.$$ inner/../../x nothing/../../x dangling dangling/x; do
+    for key in out junit sarif db baseline findings; do
+        stranger "$key = \"$path\"\n" 1 "$key names a file outside of the folder of the settings"
+    done
+done
+ln -s "$work" a/above
+cd a || exit 1
+stranger 'junit = "above/x"\n' 1 'junit names a file outside of the folder of the settings'
+rm drydock.toml
+cd "$work" || exit 1
+stranger '[board]\nsurroundings = "id=1,@/proc/self/environ"\n' 2 \
+    'surroundings names a file outside of the folder of the settings'
+printf '[run]\noption = ["seed=3", "gpu=./mygpu.so"]\n' >drydock.toml
+expect 2 run "$cases/first-page-in.case" --no-out
+says '^drydock: drydock.toml:2: option names a file to load as code'
+[ -e ../dry.$$ ] && fail "a file outside of the folder was written"
+printf 'junit = "inner-link/./x.xml"\nsarif = "new/../x.sarif"\nseeds = 1\nfindings = "inner/none/x"\n' >drydock.toml
+expect 2 check --model physical --jobs 1 # of what is not there, nothing is known
+printf 'junit = "inner-link/./x.xml"\nsarif = "./inner/x.sarif"\nseeds = 1\nfindings = "inner/none/x"\n' >drydock.toml
+expect 0 check --model physical --jobs 1
+[ -s inner/x.xml ] || fail "a file of the folder was not written"
+# Who names it knows it, and what the command line says is not the file's.
+printf 'junit = "%%s/x.xml"\nseeds = 1\n[board]\ngpu = "sgpu"\n' "$work/../dry.$$" >drydock.toml
+expect 0 check --model physical --jobs 1 --junit inner/y.xml
+printf '[board]\ngpu = "./mygpu.so"\n' >drydock.toml
+expect 1 check --model physical --seeds 1 --jobs 1 --settings drydock.toml
+says 'mygpu.so'
+expect 0 doctor --seconds 0
+rm drydock.toml
+
 # One of another user is not taken: it may name code.
 if [ "$(id -u)" -eq 0 ]; then
     printf 'seeds = 1\n' >drydock.toml
