@@ -7,6 +7,8 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/terminal_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     add_test(NAME cli/baseline
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/baseline_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
+    add_test(NAME cli/hostile
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/hostile_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     add_test(NAME cli/settings
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/settings_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     # Shards of a campaign, under two that know many machines; the long ones have 4,000 seeds.

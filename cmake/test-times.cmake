@@ -6,7 +6,7 @@
 #   label `long`                  by `make test-long` alone, which plays everything with sanitizers
 
 set(release_tests
-    ^cli/campaign ^cli/documents ^cli/json ^cli/ops ^cli/parallel ^cli/query ^cli/settings ^cli/watch
+    ^cli/campaign ^cli/documents ^cli/hostile ^cli/json ^cli/ops ^cli/parallel ^cli/query ^cli/settings ^cli/watch
     ^docs/ ^wdk/layout ^wdk/source ^apps/ ^viewer/ ^images/samples ^install/used
     ^bench/campaign_case_test ^bench/campaign_test ^bench/client_place_test
     ^bench/driver_image_test ^bench/failure_test ^bench/far_sizes_test ^bench/faults_test ^bench/policy_test

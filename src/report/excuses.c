@@ -4,6 +4,7 @@
 #include "report/excuses.h"
 
 #include "report/finding_report.h"
+#include "report/plain_text.h"
 #include "report/read_file.h"
 #include "report/text_json.h"
 
@@ -161,6 +162,15 @@ static bool parse_line(struct excuses *excuses, const char *text, const char *pa
     return false;
 }
 
+/* "\r" that no "\n" follows: to some programs it ends a line, and here what is behind it is lost.
+ */
+static bool has_lone_return(const char *text, size_t length)
+{
+    const char *first = memchr(text, '\r', length);
+
+    return first && first + 1 < text + length;
+}
+
 bool excuses_parse_baseline(struct excuses *excuses, const char *text, size_t size,
                             const char *path, char error[512])
 {
@@ -180,6 +190,12 @@ bool excuses_parse_baseline(struct excuses *excuses, const char *text, size_t si
         char line[1024];
 
         number++;
+        if (memchr(text, '\0', length) || has_lone_return(text, length)) {
+            snprintf(error, 512, "%.200s:%u: %s", path, number,
+                     memchr(text, '\0', length) ? "a byte of zero (expected text)"
+                                                : "a carriage return within a line");
+            return false;
+        }
         /* What stands far behind the id is for people. */
         snprintf(line, sizeof line, "%.*s", length > 1000 ? 1000 : (int)length, text);
         line[strcspn(line, "\r")] = '\0';
@@ -328,7 +344,7 @@ void excuses_report(FILE *out, const struct excuses *excuses,
 
     for (size_t i = 0; i < excuses->line_count && excuses->has_all; i++) {
         if (!excuses->lines[i].is_view && !excuses->lines[i].is_seen)
-            fprintf(out, "gone %s  %s\n", excuses->lines[i].id, excuses->lines[i].text);
+            plain_text_print(out, "gone %s  %s\n", excuses->lines[i].id, excuses->lines[i].text);
     }
     if (!excuses->line_count && !excuses->path[0] && !excuses->word_count)
         return;

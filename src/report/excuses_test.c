@@ -145,6 +145,24 @@ static void expect_told(struct excuses *excuses, bool has_all, const char *wante
     campaign_summary_fini(&summary);
 }
 
+/* A baseline is a file, and may come from anywhere. */
+static void what_is_told_of_what_is_gone_is_text(void **state)
+{
+    struct excuses *excuses = excuses_create();
+    char error[512];
+
+    assert_true(parse(excuses,
+                      "drydock-baseline 1\n"
+                      "PB-004-e4458707  known\n"
+                      "VA-002-00000002  \033[2J\033]0;x\007 \xe2\x80\xae ##[error]\n",
+                      error));
+    assert_true(excuses_allow(excuses, "leak", error));
+    expect_told(excuses, true,
+                "gone VA-002-00000002  \\x1b[2J\\x1b]0;x\\x07 \\xe2\\x80\\xae \\##[error]\n"
+                "  baseline  0 new, 1 known, 1 allowed, 1 gone\n");
+    excuses_free(excuses);
+}
+
 /* The view of a finding that was not seen is gone with it, and a view that was seen keeps it. */
 static void what_was_not_seen_is_gone(void **state)
 {
@@ -186,6 +204,7 @@ static void wrong_files_are_refused_with_their_line(void **state)
          "b:3: 'PB-004' is no id of a finding (expected one as PB-004-e4458707)"},
         {"drydock-baseline 1\n  PB-004-e4458707\n",
          "b:2: an indented line belongs to a finding above it"},
+        {"drydock-baseline 1\rPB-004-e4458707\n", "b:1: a carriage return within a line"},
         {"\xff\xfe"
          "d",
          "b: a text in UTF-16 (expected UTF-8)"},
@@ -201,6 +220,17 @@ static void wrong_files_are_refused_with_their_line(void **state)
     }
 }
 
+static void a_byte_of_zero_is_refused(void **state)
+{
+    static const char text[] = "drydock-baseline 1\nPB-004-e4458707\0 and the rest\n";
+    struct excuses *excuses = excuses_create();
+    char error[512];
+
+    assert_false(excuses_parse_baseline(excuses, text, sizeof text - 1, "b", error));
+    assert_string_equal(error, "b:2: a byte of zero (expected text)");
+    excuses_free(excuses);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,8 +240,10 @@ int main(void)
         cmocka_unit_test(what_was_written_is_known),
         cmocka_unit_test(a_finding_that_is_new_fails_beside_known_ones),
         cmocka_unit_test(what_was_not_seen_is_gone),
+        cmocka_unit_test(what_is_told_of_what_is_gone_is_text),
         cmocka_unit_test(nothing_is_gone_where_not_all_was_played),
         cmocka_unit_test(wrong_files_are_refused_with_their_line),
+        cmocka_unit_test(a_byte_of_zero_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

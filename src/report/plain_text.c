@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* open_memstream() */
 #include "report/plain_text.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,19 @@ void plain_text_write(FILE *out, const char *text, size_t length)
     struct writer writer = {.out = out, .is_line_start = true};
 
     write_part(&writer, text, 0, length, length);
+}
+
+void plain_text_print(FILE *out, const char *format, ...)
+{
+    struct plain_text plain;
+    va_list arguments;
+
+    plain_text_begin(&plain);
+    va_start(arguments, format);
+    if (plain.stream)
+        vfprintf(plain.stream, format, arguments);
+    va_end(arguments);
+    plain_text_end(&plain, out);
 }
 
 void plain_text_begin(struct plain_text *plain)

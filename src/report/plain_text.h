@@ -20,6 +20,9 @@
 /* The text begins at the beginning of a line. */
 void plain_text_write(FILE *out, const char *text, size_t length);
 
+/* The same of a text that is made like those of printf(). */
+__attribute__((format(printf, 2, 3))) void plain_text_print(FILE *out, const char *format, ...);
+
 /*
  * A stream in memory, and its end: what was written to it is written to out as plain text, in
  * colour and with links where out has them (report/look.h). Places of colours and links are kept

@@ -4,6 +4,7 @@
 #include "report/excuses.h"
 #include "report/finding_report.h"
 #include "report/look.h"
+#include "report/plain_text.h"
 
 #include "base/bits.h"
 #include "miniport/miniport.h"
@@ -374,14 +375,15 @@ void report_findings(FILE *out, const struct report_origin *origin, const struct
     report_finding_list(out, findings, result->finding_count);
     for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++) {
         if (result->finding_totals[i] > shown[i])
-            fprintf(out, "drydock: %s: %s: %" PRIu64 " more of kind %s\n", origin->case_file,
-                    run_model_name(result->config.model), result->finding_totals[i] - shown[i],
-                    run_finding_kind_name((enum run_finding_kind)i));
+            plain_text_print(out, "drydock: %s: %s: %" PRIu64 " more of kind %s\n",
+                             origin->case_file, run_model_name(result->config.model),
+                             result->finding_totals[i] - shown[i],
+                             run_finding_kind_name((enum run_finding_kind)i));
     }
 }
 
-void report_summary(FILE *out, const struct workload *workload, const struct run_result *results,
-                    size_t count)
+static void write_summary(FILE *out, const struct workload *workload,
+                          const struct run_result *results, size_t count)
 {
     const struct table table = {.out = out, .results = results, .count = count};
     bool has_translations = false, has_reasons = false, has_ahead = false, is_interrupted = false;
@@ -430,4 +432,16 @@ void report_summary(FILE *out, const struct workload *workload, const struct run
     curve_rows(&table);
     row(&table, "wall time, memory", cell_wall);
     row(&table, "digest", cell_digest);
+}
+
+/* Names of steps and of the case are anybody's. */
+void report_summary(FILE *out, const struct workload *workload, const struct run_result *results,
+                    size_t count)
+{
+    struct plain_text plain;
+
+    plain_text_begin(&plain);
+    if (plain.stream)
+        write_summary(plain.stream, workload, results, count);
+    plain_text_end(&plain, out);
 }

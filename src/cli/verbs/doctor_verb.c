@@ -12,6 +12,7 @@
 #include "report/document.h"
 #include "report/look.h"
 #include "report/page/page.h"
+#include "report/plain_text.h"
 #include "report/report.h"
 #include "report/text_json.h"
 
@@ -219,14 +220,14 @@ static void print_settings(const struct project *project)
         printf("  settings no " PROJECT_FILE " in this folder or above it\n");
         return;
     }
-    printf("  settings %s\n", project->path);
+    plain_text_print(stdout, "  settings %s\n", project->path);
     for (size_t i = 0; i < project->toml.count; i++) {
         const struct toml_entry *entry = &project->toml.entries[i];
 
-        printf("           %s%s%s%s =", entry->table[0] ? "[" : "", entry->table,
-               entry->table[0] ? "] " : "", entry->key);
+        plain_text_print(stdout, "           %s%s%s%s =", entry->table[0] ? "[" : "", entry->table,
+                         entry->table[0] ? "] " : "", entry->key);
         for (size_t j = 0; j < entry->count; j++)
-            printf("%s %s", j ? "," : "", entry->elements[j]);
+            plain_text_print(stdout, "%s %s", j ? "," : "", entry->elements[j]);
         putchar('\n');
     }
 }

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/terminal.h"
 
+#include "report/plain_text.h"
 #include "report/report.h"
 #include "workload/import/import.h"
 #include "workload/summary.h"
@@ -62,9 +63,9 @@ static void print_report(FILE *out, const struct workload *workload,
     char bytes[REPORT_NUMBER_BYTES];
 
     workload_summarise(workload, &summary);
-    fprintf(out, "%s: %s, %u operations, %u allocations, %s alive at the peak\n", path,
-            format_name(report->format), workload->op_count, workload->allocation_count,
-            report_bytes(bytes, summary.peak_live_bytes));
+    plain_text_print(out, "%s: %s, %u operations, %u allocations, %s alive at the peak\n", path,
+                     format_name(report->format), workload->op_count, workload->allocation_count,
+                     report_bytes(bytes, summary.peak_live_bytes));
     if (report->format == WORKLOAD_IMPORT_TRACE)
         fprintf(out, "  %u tensors, %u kernels a step, %u steps\n", report->tensor_count,
                 report->kernel_count, summary.step_count);
@@ -149,7 +150,7 @@ static enum cli_status import(const struct cli_arguments *arguments)
         print_report(strcmp(output, "-") == 0 ? stderr : stdout, workload, &report,
                      arguments->rest[0]);
     if (done && strcmp(output, "-") != 0 && !arguments->values[OPTION_JSON] && !terminal_is_quiet())
-        printf("  written to %s\n", output);
+        plain_text_print(stdout, "  written to %s\n", output);
     workload_free(workload);
     return done ? CLI_FINE : CLI_USAGE;
 }

@@ -12,6 +12,7 @@
 #include "image/image.h"
 #include "image/image_file.h"
 #include "report/document.h"
+#include "report/plain_text.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -79,16 +80,17 @@ static void print_text(const char *path, const struct needs *needs)
     const char *module = NULL;
     char text[16];
 
-    printf("%s: %zu imports, %zu of them missing\n", path, needs->count, needs->missing);
+    plain_text_print(stdout, "%s: %zu imports, %zu of them missing\n", path, needs->count,
+                     needs->missing);
     for (size_t i = 0; i < needs->count; i++) {
         const struct need *need = &needs->rows[i];
 
         if (!module || strcasecmp(module, need->module) != 0) {
             module = need->module;
-            printf("  %s\n", module);
+            plain_text_print(stdout, "  %s\n", module);
         }
-        printf("    %-44s %s\n", name_of(need, text),
-               need->is_here ? "bench has it" : "calling it is a finding");
+        plain_text_print(stdout, "    %-44s %s\n", name_of(need, text),
+                         need->is_here ? "bench has it" : "calling it is a finding");
     }
 }
 

@@ -47,9 +47,10 @@ static void print_result(const struct cli_arguments *arguments, const struct wor
         putchar('\n');
     }
     if (result->outcome == RUN_CLEAN && !terminal_is_quiet())
-        printf("%s: nothing was found in %llu operations%s\n", arguments->rest[0],
-               (unsigned long long)result->operations_played,
-               result->is_judged ? ", nor when it was judged again without the driver" : "");
+        plain_text_print(stdout, "%s: nothing was found in %llu operations%s\n", arguments->rest[0],
+                         (unsigned long long)result->operations_played,
+                         result->is_judged ? ", nor when it was judged again without the driver"
+                                           : "");
 }
 
 static enum cli_status status_of(const char *rule, const struct run_result *result)

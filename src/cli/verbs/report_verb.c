@@ -9,6 +9,7 @@
 #include "report/document.h"
 #include "report/page/folder_page.h"
 #include "report/page/page.h"
+#include "report/plain_text.h"
 #include "report/text_json.h"
 
 #include <jansson.h>
@@ -67,7 +68,7 @@ static void tell(const struct cli_arguments *arguments, const char *path, size_t
         cli_error("%s", run->notes[i]);
     if (terminal_is_quiet())
         return;
-    printf("%s (%.1f MB)\n", path, (double)size / 1e6);
+    plain_text_print(stdout, "%s (%.1f MB)\n", path, (double)size / 1e6);
     report_left_out_text(stdout, run->story);
 }
 
@@ -157,7 +158,7 @@ static enum cli_status compare_runs(const struct cli_arguments *arguments, struc
         if (!html)
             cli_error("%s", error);
         else if (saved == CLI_FINE && !arguments->values[OPTION_JSON])
-            printf("\n%s (%.1f MB)\n", path, (double)size / 1e6);
+            plain_text_print(stdout, "\n%s (%.1f MB)\n", path, (double)size / 1e6);
         status = saved == CLI_FINE ? status : saved;
     } else if (arguments->values[OPTION_OUT]) {
         cli_error("%s", report_page_not_built());
@@ -219,8 +220,9 @@ static enum cli_status report_campaign(const struct cli_arguments *arguments, co
         json_object_set_new(json, "causes", json_integer((json_int_t)how.causes));
         cli_print_json(json);
     } else if (!terminal_is_quiet()) {
-        printf("%.*s/report.html (%.1f MB), and %zu page%s of causes\n", (int)length, folder,
-               (double)how.bytes / 1e6, how.causes, how.causes == 1 ? "" : "s");
+        plain_text_print(stdout, "%.*s/report.html (%.1f MB), and %zu page%s of causes\n",
+                         (int)length, folder, (double)how.bytes / 1e6, how.causes,
+                         how.causes == 1 ? "" : "s");
     }
     return CLI_FINE;
 }

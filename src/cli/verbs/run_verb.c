@@ -13,6 +13,7 @@
 #include "bench/run/run_text.h"
 #include "report/excuses.h"
 #include "report/finding_report.h"
+#include "report/plain_text.h"
 #include "report/report.h"
 #include "workload/words.h"
 
@@ -578,7 +579,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
                 char path[512];
 
                 folder_path(path, &request, out_option, arguments->rest[0], request.models[i]);
-                printf("%s%s", i ? ", " : "\n  written to ", path);
+                plain_text_print(stdout, "%s%s", i ? ", " : "\n  written to ", path);
             }
             if (request.has_folder)
                 printf("\n");
@@ -590,7 +591,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
             if (!cli_report_run(folder, path))
                 status = status < CLI_USAGE ? CLI_USAGE : status;
             else if (!arguments->values[OPTION_JSON])
-                printf("  report     %s\n", path);
+                plain_text_print(stdout, "  report     %s\n", path);
         }
         if (!write_reports(arguments, &request, results) && status < CLI_USAGE)
             status = CLI_USAGE;

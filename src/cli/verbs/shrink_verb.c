@@ -8,6 +8,7 @@
 #include "bench/child/child_run.h"
 #include "bench/config/command_line.h"
 #include "report/document.h"
+#include "report/plain_text.h"
 #include "report/text_json.h"
 
 #include <stdio.h>
@@ -82,12 +83,12 @@ static enum cli_status shrink(const struct cli_arguments *arguments, const struc
     if (is_saved && arguments->values[OPTION_JSON] && strcmp(path, "-") != 0)
         print_json(repro, &shrunk, path);
     else if (is_saved && !terminal_is_quiet())
-        fprintf(stderr, "%s: %s, %u operations, shrunk from %u in %u tries%s\n", path,
-                repro->rule[0] ? repro->rule : repro->kind, shrunk.lines_after, shrunk.lines_before,
-                shrunk.tries,
-                shrunk.is_finished ? ""
-                : interrupt_came() ? "; interrupted"
-                                   : "; time ran out (--seconds)");
+        plain_text_print(stderr, "%s: %s, %u operations, shrunk from %u in %u tries%s\n", path,
+                         repro->rule[0] ? repro->rule : repro->kind, shrunk.lines_after,
+                         shrunk.lines_before, shrunk.tries,
+                         shrunk.is_finished ? ""
+                         : interrupt_came() ? "; interrupted"
+                                            : "; time ran out (--seconds)");
     if (!is_saved)
         cli_error("%s", error.text);
     workload_free(small);

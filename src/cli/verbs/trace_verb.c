@@ -136,7 +136,8 @@ static void tell_written(const struct cli_arguments *arguments, const char *path
     }
     if (terminal_is_quiet())
         return;
-    printf("%s (%.1f MB): open it at https://ui.perfetto.dev\n", path, (double)bytes / 1e6);
+    plain_text_print(stdout, "%s (%.1f MB): open it at https://ui.perfetto.dev\n", path,
+                     (double)bytes / 1e6);
     report_left_out_text(stdout, story);
 }
 
