@@ -232,8 +232,13 @@ struct report_finding;
 bool cli_extend_baseline(const char *path, struct excuses *excuses,
                          const struct report_finding *findings, size_t count);
 
-/* Writes a text to a file, whole or with a message and false. */
+/*
+ * Writes a text to a file, whole or with a message and false: then a file that was there is as it
+ * was. "-" is standard output.
+ */
 bool cli_write_text(const char *path, const char *text);
+/* Whether that can be, as far as can be told before the work begins; false with a message. */
+bool cli_may_write(const char *path);
 
 /* Files for other tools (report/finding_report.h), NULL: not wanted. False with a message. */
 struct campaign_summary;

@@ -11,7 +11,9 @@
 #include "bench/drivers/drivers.h"
 #include "report/document.h"
 #include "report/plain_text.h"
+#include "workload/file.h"
 #include "workload/import/import.h"
+#include "workload/named_file.h"
 #include "workload/words.h"
 
 #include <errno.h>
@@ -19,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_WORD 63
@@ -205,14 +208,34 @@ bool cli_save(const struct workload *workload, const char *path)
 
 bool cli_write_text(const char *path, const char *text)
 {
-    FILE *file = fopen(path, "w");
-    bool is_fine = file && fputs(text, file) >= 0;
+    struct workload_error error;
+    const bool is_fine = workload_file_write_plain(path, text, strlen(text), &error);
 
-    if (file && fclose(file) != 0)
-        is_fine = false;
     if (!is_fine)
-        cli_error("cannot write '%s': %s", path, strerror(errno));
+        cli_error("cannot write '%s': %s", path, named_file_reason(errno));
     return is_fine;
+}
+
+bool cli_may_write(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct stat status;
+    char folder[1024];
+    bool may;
+
+    if (strcmp(path, "-") == 0)
+        return true;
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 1,
+             slash ? path : ".");
+    may = stat(path, &status) == 0 && !S_ISDIR(status.st_mode) ? access(path, W_OK) == 0
+                                                               : access(folder, W_OK) == 0;
+    if (may && stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+        errno = EISDIR;
+        may = false;
+    }
+    if (!may)
+        cli_error("cannot write '%s': %s", path, strerror(errno));
+    return may;
 }
 
 enum cli_status cli_interrupted(const char *files, const char *command)

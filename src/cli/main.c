@@ -9,9 +9,13 @@
 #include "bench/drivers/driver_files.h"
 #include "version.inc"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct cli_verb *const verbs[] = {
 #define VERB(name) &cli_##name,
@@ -95,11 +99,26 @@ static enum cli_status help(int argc, char **argv)
     return CLI_FINE;
 }
 
+/*
+ * A file that is opened where a standard one is closed would get its number, and what is printed
+ * would go there. What takes its place can be read and is empty, and cannot be written.
+ */
+static void fill_standard_files(void)
+{
+    struct stat status;
+
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) {
+        if (fstat(i, &status) != 0 && errno == EBADF && open("/dev/null", O_RDONLY) < 0)
+            break;
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct cli_verb *verb;
     enum cli_status status;
 
+    fill_standard_files();
     keep_freed_memory();
     cli_add_zoo();
     driver_files_ask_started(child_started_level);

@@ -327,6 +327,22 @@ static bool take_settings(struct parser *parser)
     return is_fine;
 }
 
+/* What cannot be written is told before the work is done, which would be lost. */
+static bool may_write_reports(const struct parser *parser)
+{
+    const struct cli_option *option = parser->verb->options;
+
+    for (size_t i = 0; option[i].name; i++) {
+        const char *path = parser->out->values[i];
+
+        if (path &&
+            (strcmp(option[i].name, "junit") == 0 || strcmp(option[i].name, "sarif") == 0) &&
+            !cli_may_write(path))
+            return false;
+    }
+    return true;
+}
+
 /* ---- The terminal ---------------------------------------------------------------------------- */
 
 static bool choose_terminal(const struct parser *parser)
@@ -427,7 +443,7 @@ enum cli_status cli_run_verb(const struct cli_verb *verb, int argc, char **argv)
         return CLI_FINE;
     }
     arguments.settings = parser.common[COMMON_SETTINGS];
-    if (!choose_terminal(&parser) || !take_settings(&parser) ||
+    if (!choose_terminal(&parser) || !take_settings(&parser) || !may_write_reports(&parser) ||
         !cli_gather_surroundings(&arguments, parser.board[BOARD_INF],
                                  parser.board[BOARD_REGISTERS]))
         return CLI_USAGE;

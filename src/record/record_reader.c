@@ -11,6 +11,7 @@
 #include "record/record_format.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -898,7 +899,12 @@ static struct record_reader *open_stream(const struct base_services *services, c
 struct record_reader *record_reader_open(const struct base_services *services, const char *path,
                                          char error[256])
 {
-    return open_stream(services, path, fopen(path, "rb"), error);
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe is not waited for */
+    FILE *stream = file < 0 ? NULL : fdopen(file, "rb");
+
+    if (file >= 0 && !stream)
+        close(file);
+    return open_stream(services, path, stream, error);
 }
 
 struct record_reader *record_reader_open_file(const struct base_services *services,

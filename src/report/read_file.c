@@ -1,5 +1,7 @@
 #include "report/read_file.h"
 
+#include "workload/named_file.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,12 +10,12 @@
 
 char *report_read_file(const char *path, size_t most_bytes, size_t *out_size, char error[512])
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = named_file_open(path, "rb");
     char *text = NULL;
     bool is_fine = false;
 
     if (!file) {
-        snprintf(error, 512, "cannot read '%.400s': %s", path, strerror(errno));
+        snprintf(error, 512, "cannot read '%.400s': %s", path, named_file_reason(errno));
         return NULL;
     }
     text = malloc(most_bytes + 1);

@@ -2,6 +2,7 @@
  * Whole files in and out of memory; see file.h.
  */
 #include "workload/file.h"
+#include "workload/named_file.h"
 #include "workload/owned.h"
 
 #include <errno.h>
@@ -148,7 +149,7 @@ bool workload_file_read(const char *path, char **out, size_t *out_size,
                         struct workload_error *error)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    FILE *file = is_stdin ? stdin : fopen(path, "rb");
+    FILE *file = is_stdin ? stdin : named_file_open(path, "rb");
     char *raw;
     size_t raw_size;
     bool ok;
@@ -156,7 +157,7 @@ bool workload_file_read(const char *path, char **out, size_t *out_size,
     *out = NULL;
     *out_size = 0;
     if (!file) {
-        workload_error_set(error, "%.200s: cannot open: %s", path, strerror(errno));
+        workload_error_set(error, "%.200s: cannot open: %s", path, named_file_reason(errno));
         return false;
     }
     ok = read_stream(file, path, &raw, &raw_size, error);
@@ -232,13 +233,18 @@ static bool write_beside(const char *path, const void *data, size_t size, const 
     return ok;
 }
 
+/* No file can be put in the place of this one, which can be written for all that. */
+static bool is_in_place_only(int reason)
+{
+    return reason == EACCES || reason == EPERM || reason == EBUSY || reason == EROFS;
+}
+
 /*
- * Writes all of data to path, or leaves path as it was. What is no file is written as it stands,
- * and stays what it is: a device, a pipe, a link that leads nowhere yet. Behind a link to a file it
- * is the file that is replaced.
+ * What is no file is written as it stands, and stays what it is: a device, a pipe, a link that
+ * leads nowhere yet. Behind a link to a file it is the file that is replaced.
  */
-static bool write_plain(const char *path, const void *data, size_t size,
-                        struct workload_error *error)
+bool workload_file_write_plain(const char *path, const void *data, size_t size,
+                               struct workload_error *error)
 {
     struct stat status;
     char *target;
@@ -249,14 +255,16 @@ static bool write_plain(const char *path, const void *data, size_t size,
     } else if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
         target = realpath(path, NULL);
         ok = target && write_beside(target, data, size, &status.st_mode);
+        if (target && !ok && is_in_place_only(errno))
+            ok = write_stream(fopen(target, "wb"), data, size, true);
         free(target);
     } else if (lstat(path, &status) == 0) {
-        ok = write_stream(fopen(path, "wb"), data, size, true);
+        ok = write_stream(named_file_open(path, "wb"), data, size, true);
     } else {
         ok = write_beside(path, data, size, NULL);
     }
     if (!ok)
-        workload_error_set(error, "%.200s: cannot write: %s", path, strerror(errno));
+        workload_error_set(error, "%.200s: cannot write: %s", path, named_file_reason(errno));
     return ok;
 }
 
@@ -268,7 +276,7 @@ bool workload_file_write(const char *path, const char *data, size_t size,
     bool ok;
 
     if (!ends_with(path, ".zst"))
-        return write_plain(path, data, size, error);
+        return workload_file_write_plain(path, data, size, error);
     packed = malloc(ZSTD_compressBound(size));
     if (!packed) {
         workload_error_set(error, "%.200s: out of memory", path);
@@ -280,7 +288,7 @@ bool workload_file_write(const char *path, const char *data, size_t size,
                            ZSTD_getErrorName(packed_size));
         ok = false;
     } else {
-        ok = write_plain(path, packed, packed_size, error);
+        ok = workload_file_write_plain(path, packed, packed_size, error);
     }
     free(packed);
     return ok;

@@ -1,7 +1,8 @@
 /*
  * Files: whole files in and out of memory, plain or compressed with zstd.
  *
- * Place      workload, private to the module; the only place that knows zstd.
+ * Place      workload, of the module, and of the command line for its texts; the only place that
+ *            knows zstd.
  * Model      Reading looks at the content: a zstd frame is unpacked, whatever the name. A mark of
  *            UTF-8 at the beginning is left out, and one of UTF-16 is an error. Writing goes by the
  *            name: .zst is packed. "-" is standard input or output. A file is written beside its
@@ -22,6 +23,9 @@ bool workload_file_read(const char *path, char **out, size_t *out_size,
                         struct workload_error *error);
 bool workload_file_write(const char *path, const char *data, size_t size,
                          struct workload_error *error);
+/* Whatever the name. */
+bool workload_file_write_plain(const char *path, const void *data, size_t size,
+                               struct workload_error *error);
 /* Unpacks a zstd frame, or copies; limit bounds the result. For files and for fuzzing. */
 bool workload_unpack(const void *data, size_t size, size_t limit, const char *path, char **out,
                      size_t *out_size, struct workload_error *error);

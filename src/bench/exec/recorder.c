@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/hash.h"
+#include "workload/named_file.h"
 
 #include <drydock/sgpu.h>
 
@@ -807,13 +808,13 @@ void recorder_case_closed(struct recorder_case *recorder, void *client)
 bool recorder_case_write(struct recorder_case *recorder, const char *path,
                          const struct recorder_board *board, char error[256])
 {
-    FILE *file = fopen(path, "we");
+    FILE *file = named_file_open(path, "w");
     bool is_whole;
 
     fflush(recorder->head);
     fflush(recorder->body);
     if (!file) {
-        snprintf(error, 256, "cannot write '%.150s': %s", path, strerror(errno));
+        snprintf(error, 256, "cannot write '%.150s': %s", path, named_file_reason(errno));
         return false;
     }
     fprintf(file, "drydock-case 1\n# Recorded by drydock exec: what the client did, without it.\n");

@@ -5,6 +5,7 @@
 
 #include "bench/board/gpu_plugin.h"
 #include "cli/cli.h"
+#include "workload/named_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -192,14 +193,14 @@ static bool look_upwards(char path[512])
 
 static bool read_file(struct project *project, bool is_found)
 {
-    FILE *file = fopen(project->path, "rb");
+    FILE *file = named_file_open(project->path, "rb");
     char *text = malloc(TOML_MOST_BYTES + 1), error[512];
     struct stat status;
     bool is_fine = false;
     size_t size;
 
     if (!file || !text || fstat(fileno(file), &status) != 0) {
-        cli_error("cannot read '%s': %s", project->path, strerror(errno));
+        cli_error("cannot read '%s': %s", project->path, named_file_reason(errno));
     } else if (is_found && status.st_uid != geteuid() && status.st_uid != 0) {
         cli_error("'%s' belongs to another user, and may name code to load: it is not taken "
                   "(--settings %s takes it, --settings none goes on without)",
@@ -207,8 +208,10 @@ static bool read_file(struct project *project, bool is_found)
     } else {
         size = fread(text, 1, TOML_MOST_BYTES + 1, file);
         is_fine = !ferror(file) && toml_parse(text, size, project->path, &project->toml, error);
-        if (!is_fine)
-            cli_error("%s", ferror(file) ? "cannot read the settings" : error);
+        if (!is_fine && ferror(file))
+            cli_error("cannot read '%s': %s", project->path, strerror(errno));
+        else if (!is_fine)
+            cli_error("%s", error);
     }
     free(text);
     if (file)

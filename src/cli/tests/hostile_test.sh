@@ -57,6 +57,97 @@ expect 0 doctor --seconds 0
 is_plain "doctor"
 rm drydock.toml
 
+# A pipe at whose other end nobody is does not hold a verb up for ever, and is told.
+small="$cases/first-page-in.case"
+drydock_ends() { # NAME STATUS WHAT ARGUMENTS...: in the background, as each takes five seconds
+    (
+        name=$1 wanted=$2 what=$3
+        shift 3
+        mkfifo "pipe.$name"
+        timeout 30 "$drydock" "$@" >"told.$name" 2>&1
+        got=$?
+        [ $got -eq "$wanted" ] || echo "drydock $* exits with $got (expected $wanted)" >>"failed.$name"
+        grep -q "$what.*nobody has opened the other end of this pipe" "told.$name" ||
+            echo "drydock $* does not name the pipe: $(tail -n 3 "told.$name")" >>"failed.$name"
+    ) &
+}
+expect 0 run "$small" -o small.run
+bad="--driver zoo:D37-fill-in-dwords --model physical"
+expect 1 check $bad --seeds 2 --jobs 1 -o bad --shrink-seconds 1
+drydock_ends baseline 2 "cannot read 'pipe.baseline'" check --seeds 1 --baseline pipe.baseline
+drydock_ends settings 2 "cannot read 'pipe.settings'" check --seeds 1 --settings pipe.settings
+drydock_ends surroundings 2 "cannot read 'pipe.surroundings'" run "$small" --no-out --gpu none --surroundings @pipe.surroundings
+drydock_ends case 2 'pipe.case: cannot open' run pipe.case --no-out
+drydock_ends replay 2 'pipe.replay: cannot open' replay pipe.replay
+drydock_ends junit 2 "cannot write 'pipe.junit'" run "$small" --no-out --junit pipe.junit
+drydock_ends sarif 2 "cannot write 'pipe.sarif'" check --model physical --seeds 1 --sarif pipe.sarif
+drydock_ends merge 2 "cannot write 'pipe.merge'" merge bad --allow 'FILL-*' --sarif pipe.merge
+drydock_ends calls 2 "cannot write 'pipe.calls'" run "$small" --model physical --no-out --calls pipe.calls
+drydock_ends gen 2 'pipe.gen: cannot write' gen random -o pipe.gen
+drydock_ends import 2 'pipe.import: cannot write' import "$small" -o pipe.import
+drydock_ends shrink 2 'pipe.shrink: cannot write' shrink bad/findings/physical-1.case --seconds 1 -o pipe.shrink
+drydock_ends trace 2 "cannot write 'pipe.trace'" trace small.run -o pipe.trace
+drydock_ends text 2 "cannot write 'pipe.text'" trace small.run --text -o pipe.text
+drydock_ends report 2 "cannot write 'pipe.report'" report small.run -o pipe.report
+wait
+cat failed.* 2>/dev/null && fail "pipes without another end"
+# The case that shrink has made is not lost.
+grep -q '^drydock-case 1' told.shrink || fail "shrink loses what it has made"
+mkfifo pipe
+expect 2 trace pipe
+says 'is no file'
+# With somebody there all is as with any file.
+cat pipe >taken &
+expect 0 gen random -o pipe
+wait
+grep -q '^drydock-case 1' taken || fail "a pipe is not written"
+(
+    sleep 1
+    cat "$small"
+) >pipe &
+expect 0 run pipe --no-out
+wait
+
+# What cannot be written is told before the work is done, or beside its results.
+echo mine >file
+for path in no/such/file file/x inner/..; do
+    mkdir -p inner
+    expect 2 shrink bad/findings/physical-1.case --seconds 20 -o $path
+    says "^drydock: cannot write '$path'"
+    expect 2 check --seeds 100000 --junit $path
+    says "^drydock: cannot write '$path'"
+    expect 2 run "$small" -o late.run --sarif $path
+    says "^drydock: cannot write '$path'"
+    [ ! -e late.run ] || fail "a run was played whose report cannot be written"
+done
+expect 2 check $bad --seeds 2 --jobs 1 --findings file --shrink-seconds 1 --junit late.xml
+prints '^error FILL-005'
+grep -q '<failure' late.xml || fail "the report of a campaign is lost"
+# A file that was there is there until the new one is whole.
+if [ -w /dev/full ]; then
+    expect 2 check --model physical --seeds 1 --jobs 1 --junit /dev/full
+    says "cannot write '/dev/full': No space left"
+    (
+        ulimit -f 1
+        trap '' XFSZ
+        echo mine >kept.xml
+        "$drydock" merge bad --junit kept.xml >out 2>err
+        [ $? -eq 2 ]
+    ) || fail "a report that does not fit is no error"
+    [ "$(cat kept.xml)" = mine ] || fail "a report that does not fit took the place of the old one"
+    ! ls -A | grep -q partial || fail "half a report is left behind"
+fi
+# Standard files that are closed: nothing that is printed goes into another file.
+(
+    exec <&- >&- 2>&-
+    "$drydock" run "$small" --model physical -o closed.run --calls closed.calls
+)
+for file in closed.calls closed.run/run.json closed.run/events.txt; do
+    [ -s $file ] || fail "$file is not written"
+    ! grep -q '^drydock: \|^first page-in: .* driver ref' $file || fail "$file has what was printed"
+done
+expect 0 trace closed.run --text
+
 if [ $failures -ne 0 ]; then
     echo "$failures failed"
     exit 1

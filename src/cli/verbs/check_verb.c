@@ -526,6 +526,7 @@ static bool shrink_causes(struct request *request, struct shrinking *shrinking)
     const struct repro_shrink how = {.seconds = (double)request->shrink_seconds,
                                      .progress = draw_shrinking,
                                      .progress_context = shrinking};
+    bool is_fine = true;
 
     if (!request->findings[0] || !summary->cause_count)
         return true;
@@ -546,7 +547,8 @@ static bool shrink_causes(struct request *request, struct shrinking *shrinking)
         snprintf(path, sizeof path, "%s/%s.case", request->findings, name);
         if (!folder_may_write(path)) {
             cli_error("cannot write '%s': %s", path, strerror(errno));
-            return false;
+            is_fine = false;
+            continue;
         }
         if (campaign_shrinker_take(request->shrinker, cause, path) || interrupt_came())
             continue;
@@ -555,7 +557,7 @@ static bool shrink_causes(struct request *request, struct shrinking *shrinking)
             cli_error("the case of %s is not made smaller: %s", name, error.text);
     }
     terminal_end();
-    return true;
+    return is_fine;
 }
 
 static bool get_shrinking(const struct cli_arguments *arguments, struct request *request)
@@ -695,7 +697,9 @@ static enum cli_status run_campaign(struct request *request)
     excuses_apply(request->excuses, &request->summary, has_all(request, stop));
     are_shrunk = shrink_causes(request, &shrinking);
     campaign_shrinker_destroy(request->shrinker);
-    status = are_shrunk ? finish(request, stop) : CLI_USAGE;
+    status = finish(request, stop); /* what was found is told, wherever it can be written */
+    if (!are_shrunk && status < CLI_USAGE)
+        status = CLI_USAGE;
     if (!database_close(request->database, error)) {
         cli_error("%s", error);
         status = CLI_USAGE;

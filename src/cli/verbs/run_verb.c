@@ -15,6 +15,7 @@
 #include "report/finding_report.h"
 #include "report/plain_text.h"
 #include "report/report.h"
+#include "workload/named_file.h"
 #include "workload/words.h"
 
 #include <errno.h>
@@ -372,11 +373,11 @@ static bool open_files(struct files *files, const struct request *request, const
     }
     if (files->record >= 0 && request->calls_path) {
         snprintf(path, sizeof path, "%s", request->calls_path);
-        files->calls = fopen(path, "w");
+        files->calls = named_file_open(path, "w");
     }
     if (files->record >= 0 && (!request->calls_path || files->calls))
         return true;
-    cli_error("cannot write '%s': %s", path, strerror(errno));
+    cli_error("cannot write '%s': %s", path, named_file_reason(errno));
     return false;
 }
 

@@ -89,8 +89,12 @@ static enum cli_status shrink(const struct cli_arguments *arguments, const struc
                          shrunk.is_finished ? ""
                          : interrupt_came() ? "; interrupted"
                                             : "; time ran out (--seconds)");
-    if (!is_saved)
+    if (!is_saved) {
         cli_error("%s", error.text);
+        /* It took its time to be made. */
+        if (strcmp(path, "-") != 0 && !arguments->values[OPTION_JSON])
+            repro_save(repro, small, &shrunk, "-", &error);
+    }
     workload_free(small);
     if (is_saved && interrupt_came()) {
         char command[1024] = "drydock shrink";
@@ -182,6 +186,8 @@ static enum cli_status shrink_case(const struct cli_arguments *arguments)
     }
     if (arguments->values[OPTION_SECONDS] &&
         !cli_number("seconds", arguments->values[OPTION_SECONDS], 1, 1u << 30, &seconds))
+        return CLI_USAGE;
+    if (arguments->values[OPTION_OUT] && !cli_may_write(arguments->values[OPTION_OUT]))
         return CLI_USAGE;
     workload = cli_load(arguments->rest[0], 0);
     if (!workload)

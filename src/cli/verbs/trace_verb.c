@@ -11,6 +11,7 @@
 #include "report/plain_text.h"
 #include "report/text_json.h"
 #include "report/trace/perfetto.h"
+#include "workload/named_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,9 +88,9 @@ static bool write_trace(const char *path, bool is_named, const struct story *sto
 
     is_direct = is_standard || (is_named && stat(path, &status) == 0 && !S_ISREG(status.st_mode));
     snprintf(partial, sizeof partial, "%s%s", path, is_direct ? "" : ".partial");
-    out = is_standard ? stdout : is_direct ? fopen(path, "wb") : open_new(partial);
+    out = is_standard ? stdout : is_direct ? named_file_open(path, "wb") : open_new(partial);
     if (!out) {
-        cli_error("cannot write '%s': %s", partial, strerror(errno));
+        cli_error("cannot write '%s': %s", partial, named_file_reason(errno));
         return false;
     }
     errno = 0;
@@ -156,9 +157,9 @@ static enum cli_status write_lines(const char *record, const char *path, enum ru
         cli_error("%s", error);
         return CLI_USAGE;
     }
-    text.events = is_standard ? stdout : fopen(path, "w");
+    text.events = is_standard ? stdout : named_file_open(path, "w");
     if (!text.events) {
-        cli_error("cannot write '%s': %s", path, strerror(errno));
+        cli_error("cannot write '%s': %s", path, named_file_reason(errno));
         record_reader_close(reader);
         return CLI_USAGE;
     }
