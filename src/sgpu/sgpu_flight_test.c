@@ -113,6 +113,50 @@ static void fences_and_ends_come_behind_what_is_under_way(void **state)
     rig_fini(&rig);
 }
 
+struct written {
+    struct sgpu_command commands[4];
+    uint64_t addresses[4];
+    unsigned count;
+};
+
+static void note_written(void *context, const struct sgpu_command *command,
+                         struct page_store *store, uint64_t address, uint64_t bytes)
+{
+    struct written *written = context;
+
+    assert_in_range(written->count, 0, 3);
+    written->commands[written->count] = *command;
+    written->addresses[written->count++] = address;
+}
+
+/* Whatever the node carries out when a flight lands, what is written is of the flight's command. */
+static void what_lands_is_told_as_of_its_own_command(void **state)
+{
+    static const struct sgpu_observer observer = {.wrote = note_written};
+    struct written written = {0};
+    uint32_t fences[2];
+    struct rig rig;
+
+    init(&rig, SGPU_STRAP_BOTH_WAYS, 0);
+    sgpu_set_observer(rig.gpu, &observer, &written);
+    rig_copy(&rig, 0, SYSTEM(OUT_PLACE), 0, 4 * PIECE);
+    fences[0] = rig_submit(&rig, SGPU_NODE_COPY);
+    rig_fence(&rig, 0, SYSTEM(OUT_PLACE + 8 * PIECE), 77);
+    rig_copy(&rig, 0, 16 * MiB, SYSTEM(OUT_PLACE + 4 * PIECE), PIECE); /* ends long before */
+    fences[1] = rig_submit(&rig, SGPU_NODE_COPY);
+    rig_expect_done(&rig, SGPU_NODE_COPY, fences[1]);
+    assert_int_equal(written.count, 2);
+    assert_int_equal(written.addresses[0], 16 * MiB);
+    assert_int_equal(written.commands[0].node, SGPU_NODE_COPY);
+    assert_int_equal(written.commands[0].fence, fences[1]);
+    assert_int_equal(written.commands[0].offset, sizeof(struct sgpu_packet_fence));
+    assert_int_equal(written.commands[0].bytes, sizeof(struct sgpu_packet_copy));
+    assert_int_equal(written.addresses[1], OUT_PLACE);
+    assert_int_equal(written.commands[1].fence, fences[0]);
+    assert_int_equal(written.commands[1].offset, 0);
+    rig_fini(&rig);
+}
+
 /* What a flight touches is kept as some ranges; of more pieces it is known that there are many. */
 static void many_pieces_of_memory_are_waited_for(void **state)
 {
@@ -316,7 +360,7 @@ static void copies_work_without_memory_to_remember_them(void **state)
 
     for (uint64_t n = 1;; n++) {
         struct rig rig = {0};
-        uint64_t pages[40], pfn;
+        uint64_t pages[600], pfn; /* the packet needs a second, larger buffer */
         uint32_t fence;
 
         failing_services_init(&memory);
@@ -361,6 +405,7 @@ int main(void)
         cmocka_unit_test(nothing_comes_into_a_place_before_what_was_there_has_left),
         cmocka_unit_test(what_writes_entries_waits_for_a_copy_of_their_page),
         cmocka_unit_test(fences_and_ends_come_behind_what_is_under_way),
+        cmocka_unit_test(what_lands_is_told_as_of_its_own_command),
         cmocka_unit_test(many_pieces_of_memory_are_waited_for),
         cmocka_unit_test(a_fault_waits_for_what_is_in_front_of_it),
         cmocka_unit_test(a_reset_drops_what_is_under_way_and_a_preemption_does_not),

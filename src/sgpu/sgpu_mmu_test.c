@@ -968,6 +968,34 @@ static void runs_go_on_behind_a_piece_of_small_pages(void **state)
     rig_fini(&rig);
 }
 
+/* The bit that tells the two kinds of table apart has no meaning in an entry above level 1. */
+static void runs_are_found_in_one_table_of_either_kind(void **state)
+{
+    const struct machine_config board = rig_board();
+    const struct sgpu_config config = {.straps = SGPU_STRAP_64K_SINGLE};
+    const uint64_t va = 16 * MiB;
+    uint64_t root, level_1, small, large;
+    struct runs runs = {0};
+    struct rig rig;
+
+    rig_init_with(&rig, &board, &config);
+    root = rig_table(&rig);
+    level_1 = level_1_of(&rig, root);
+    rig_entries(&rig, root)[0] |= SGPU_PTE_TABLE_64K;
+    small = rig_table(&rig);
+    large = rig_table(&rig);
+    rig_entries(&rig, level_1)[va >> 21] = large | SGPU_PTE_VALID | SGPU_PTE_TABLE_64K;
+    rig_entries(&rig, level_1)[(va >> 21) + 1] = small | SGPU_PTE_VALID;
+    rig_entries(&rig, large)[1] = LOCAL_PTE(0x200000);
+    rig_entries(&rig, small)[1] = SYSTEM_PTE(0x5000);
+    assert_true(sgpu_mmu_for_each_run(rig.gpu, root, 0, UINT64_MAX, take_run, &runs));
+    assert_int_equal(runs.count, 2);
+    assert_run(&runs.list[0], va + 0x10000, 64 * KiB, 0x200000, SGPU_PTE_VALID);
+    assert_run(&runs.list[1], va + 2 * MiB + 0x1000, PAGE_BYTES, SGPU_PA_SYSTEM | 0x5000,
+               SGPU_PTE_VALID | SGPU_PTE_SYSTEM);
+    rig_fini(&rig);
+}
+
 /* ---- Random address spaces against the plain walk ------------------------------------------- */
 
 struct reach {
@@ -1090,6 +1118,7 @@ int main(void)
         cmocka_unit_test(neighbours_in_two_tables_join_only_when_physically_so),
         cmocka_unit_test(no_run_is_looked_for_behind_the_range),
         cmocka_unit_test(runs_go_on_behind_a_piece_of_small_pages),
+        cmocka_unit_test(runs_are_found_in_one_table_of_either_kind),
         cmocka_unit_test(cached_translations_agree_with_walks),
         cmocka_unit_test(replacement_forgets_but_never_invents),
     };
