@@ -807,6 +807,47 @@ static void a_start_that_the_driver_refuses_leaves_nothing(void **state)
     }
 }
 
+static NTSTATUS create_with_buffers_in_aperture(struct miniport *self, HANDLE device,
+                                                DXGKARG_CREATECONTEXT *create)
+{
+    NTSTATUS status = rig_create_context(self, device, create);
+
+    if (!create->Flags.SystemContext)
+        create->ContextInfo.DmaBufferSegmentSet = 1u << (rig_of(self)->segment_count - 1);
+    return status;
+}
+
+static NTSTATUS refuse_commands(struct miniport *self, HANDLE object, DXGKARG_RENDER *render)
+{
+    return STATUS_INVALID_USER_BUFFER;
+}
+
+/* A DMA buffer in an aperture is an allocation that no driver has made. */
+static void every_nth_failure_may_hit_a_dma_buffer_in_an_aperture(void **state)
+{
+    static const enum failure failures[] = {FAIL_HOST, FAIL_PAGES};
+
+    for (unsigned i = 0; i < ARRAY_COUNT(failures); i++) {
+        NTSTATUS status = STATUS_NO_MEMORY;
+
+        for (uint64_t n = 1; status != STATUS_INVALID_USER_BUFFER; n++) {
+            struct rig_config config = rig_model(0);
+            struct rig *rig = rig_new(&config);
+
+            rig->ops.create_context = create_with_buffers_in_aperture;
+            rig->ops.render = refuse_commands;
+            assert_int_equal(rig_start(rig), STATUS_SUCCESS);
+            assert_int_equal(rig_open(rig), STATUS_SUCCESS);
+            arm(rig, failures[i], n);
+            status = vidmm_render(rig->context, "", 1, 0, NULL, NULL, NULL);
+            assert_int_equal(status, has_failed(rig, failures[i]) ? STATUS_NO_MEMORY
+                                                                  : STATUS_INVALID_USER_BUFFER);
+            assert_true(vidmm_check(rig->vidmm));
+            rig_free(rig);
+        }
+    }
+}
+
 /* ---- Every function -------------------------------------------------------------------------- */
 
 /* What src/bench/whole_runs/failure_test.c does the same with, in whole runs, or nobody has to. */
@@ -891,6 +932,7 @@ int main(void)
         cmocka_unit_test(every_nth_failure_may_hit_what_is_given_up),
         cmocka_unit_test(a_device_that_the_driver_refuses_leaves_nothing),
         cmocka_unit_test(a_start_that_the_driver_refuses_leaves_nothing),
+        cmocka_unit_test(every_nth_failure_may_hit_a_dma_buffer_in_an_aperture),
         cmocka_unit_test(every_public_function_is_called_in_a_scenario_or_in_runs),
     };
 

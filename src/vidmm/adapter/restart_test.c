@@ -65,7 +65,7 @@ static void a_stopped_manager_starts_again(void **state)
             work(rig);
             build_calls = vidmm_statistics(rig->vidmm)->build_calls;
             stop(rig);
-            rig_notes_stopped(rig->notes);
+            rig_notes_stopped(rig);
             assert_int_equal(vidmm_start(rig->vidmm, &failure), STATUS_SUCCESS);
             assert_int_equal(rig_open(rig), STATUS_SUCCESS);
             assert_true(vidmm_statistics(rig->vidmm)->build_calls <= build_calls + 100);

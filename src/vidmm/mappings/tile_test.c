@@ -1,5 +1,6 @@
 /* Tiles: what they show after maps, copies and unmaps, when, and while their pools move. GpuMmu. */
 #include "vidmm/memory/page_units.h"
+#include "vidmm/memory/segment.h"
 #include "vidmm/rig/test_rig.h"
 #include "vidmm/rig/test_rig_gpu.h"
 #include "vidmm/rig/test_rig_run.h"
@@ -165,6 +166,69 @@ static void tiles_follow_their_pool(void **state)
         rig_destroy_object(rig, &pool);
         rig_free(rig);
     }
+}
+
+/* Their pool comes in behind the update, while its operations are under way. */
+static void tiles_that_go_do_not_come_in_with_their_pool(void **state)
+{
+    for (unsigned model = 1; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig_done gone = {0}, resident = {0};
+        struct vidmm_tile_operation operation;
+        struct rig_object pool;
+        struct rig *rig;
+        uint64_t fence;
+
+        config.keeps_tables_in_system = true;
+        rig = rig_create(&config);
+        rig_object(rig, 64, 1, &pool);
+        operation = map(&pool, 0, 0, 64);
+        update(rig, 1, &operation); /* nowhere yet */
+        operation = unmap(0, 32);
+        assert_int_equal(vidmm_update_gpu_va(rig->context, 1, &operation, rig_done, &gone),
+                         STATUS_SUCCESS);
+        assert_int_equal(
+            vidmm_make_resident(rig->device, 1, &pool.allocation, rig_done, &resident, &fence),
+            STATUS_PENDING);
+        assert_int_equal(gone.calls, 0);
+        rig_drain(rig);
+        assert_true(gone.calls == 1 && gone.status == STATUS_SUCCESS);
+        assert_true(resident.calls == 1 && resident.status == STATUS_SUCCESS);
+        pool.references++;
+        check_nothing(rig, 0);
+        check_nothing(rig, 1);
+        check_tile(rig, 2, &pool, 32);
+        check_tile(rig, 3, &pool, 48);
+        rig_destroy_object(rig, &pool);
+        rig_free(rig);
+    }
+}
+
+/* The page tables of the pool's own mapping find no room, and so it goes before the update. */
+static void an_update_without_room_for_the_pools_tables_fails(void **state)
+{
+    struct rig_config config = rig_model(1);
+    struct rig *rig = rig_create(&config);
+    struct rig_done done = {0};
+    struct rig_object pool, large;
+    struct vidmm_tile_operation operation;
+
+    rig_object(rig, 64, 2, &pool);
+    rig_object(rig, segment_free(rig->vidmm, &rig->vidmm->segments[0]) / PAGE_BYTES, 1, &large);
+    rig_make_resident(rig, &large);
+    operation = map(&pool, 0, 0, 64);
+    assert_int_equal(vidmm_update_gpu_va(rig->context, 1, &operation, rig_done, &done),
+                     STATUS_SUCCESS);
+    rig_drain(rig);
+    assert_int_equal(done.calls, 1);
+    assert_int_equal(done.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    assert_true(vidmm_check(rig->vidmm));
+    rig_destroy_object(rig, &large);
+    rig_make_resident(rig, &pool);
+    update(rig, 1, &operation);
+    check_tile(rig, 0, &pool, 0);
+    rig_destroy_object(rig, &pool);
+    rig_free(rig);
 }
 
 /* CPTE-001: behind what was submitted; CPTE-006: no more than 128 of them. */
@@ -393,6 +457,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles_show_what_the_last_operation_said),
         cmocka_unit_test(tiles_follow_their_pool),
+        cmocka_unit_test(tiles_that_go_do_not_come_in_with_their_pool),
+        cmocka_unit_test(an_update_without_room_for_the_pools_tables_fails),
         cmocka_unit_test(updates_wait_for_work_and_are_counted),
         cmocka_unit_test(copies_run_on_a_companion_of_the_context),
         cmocka_unit_test(a_companion_goes_with_its_context),

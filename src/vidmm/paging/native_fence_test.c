@@ -657,7 +657,7 @@ static void fences_of_a_manager_that_starts_again_are_new_ones(void **state)
         vidmm_process_destroy(rig->process);
         vidmm_stop(rig->vidmm);
         assert_int_equal(rig->taken_pages + rig->taken_blocks, 0);
-        rig_notes_stopped(rig->notes);
+        rig_notes_stopped(rig);
         assert_int_equal(vidmm_start(rig->vidmm, &failure), STATUS_SUCCESS);
         rig->vidmm->caps.has_native_fences = true;
         assert_int_equal(rig_open(rig), STATUS_SUCCESS);

@@ -343,6 +343,89 @@ static void what_needs_an_alignment_gets_a_window_that_has_it(void **state)
     }
 }
 
+/*
+ * A window that begins anywhere may have less to move, and what it makes free is of no use:
+ *
+ *     page     0  3     8 9  12 13  16        32
+ *              L  .     h .   h .    L           locked, free, held
+ *              window   |------------|
+ */
+static void a_window_without_the_alignment_is_not_cleared_where_it_has_less_to_move(void **state)
+{
+    const struct rig_request request = {.bytes = PAGE_BYTES_OF(8),
+                                        .preferred = {1},
+                                        .is_physical = true,
+                                        .alignment = 8 * (uint32_t)PAGE_BYTES};
+    enum { PAGES = 32 };
+    struct rig_config config = rig_model(1);
+    struct rig_object pages[PAGES], large;
+    struct rig *rig;
+
+    config.keeps_tables_in_system = true;
+    config.segment_pages[0] = PAGES;
+    rig = rig_create(&config);
+    assert_int_equal(free_pages(rig), PAGES);
+    for (unsigned i = 0; i < PAGES; i++) {
+        make_physical(rig, 1, &pages[i]);
+        rig_make_resident(rig, &pages[i]);
+    }
+    for (unsigned i = 0; i < PAGES; i++) {
+        uint64_t page = segment_page_offset(pages[i].allocation, 0) / PAGE_BYTES;
+
+        if (page < 3 || page >= 16)
+            rig_lock(rig, &pages[i]);
+        else if (page != 8 && page != 12)
+            rig_destroy_object(rig, &pages[i]);
+    }
+    rig_drain(rig);
+    assert_int_equal(free_pages(rig), 11);
+    assert_int_equal(rig_try_object(rig, rig->device, &request, &large), STATUS_SUCCESS);
+    assert_int_equal(try_resident(rig, &large), STATUS_SUCCESS);
+    assert_int_equal(vidmm_statistics(rig->vidmm)->compactions, 1);
+    assert_int_equal(segment_page_offset(large.allocation, 0), PAGE_BYTES_OF(8));
+    rig_evict(rig, &large);
+    for (unsigned i = 0; i < PAGES; i++) {
+        if (!pages[i].allocation)
+            continue;
+        if (segment_page_offset(pages[i].allocation, 0) < PAGE_BYTES_OF(3) ||
+            segment_page_offset(pages[i].allocation, 0) >= PAGE_BYTES_OF(16))
+            vidmm_unlock(pages[i].allocation);
+        rig_destroy_object(rig, &pages[i]);
+    }
+    rig_destroy_object(rig, &large);
+    rig_free(rig);
+}
+
+/* A root of several pages is in one piece, too. */
+static void what_is_held_moves_for_a_root_that_grows(void **state)
+{
+    const uint64_t va = UINT64_C(3) * GiB; /* 24 pages of root lead there */
+    struct rig_config config = rig_model(1);
+    struct rig_object holes[3], held[3];
+    struct rig *rig;
+
+    config.tables = RIG_TABLES_GROWING;
+    rig = rig_create(&config);
+    for (unsigned i = 0; i < 3; i++) {
+        make_physical(rig, 16, &holes[i]);
+        rig_make_resident(rig, &holes[i]);
+        make_physical(rig, i == 2 ? free_pages(rig) - 4 : 1, &held[i]);
+        rig_make_resident(rig, &held[i]);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        rig_destroy_object(rig, &holes[i]);
+    rig_drain(rig);
+    assert_int_equal(longest_run(rig), 16);
+    map_at(rig, &held[0], va);
+    assert_int_equal(vidmm_statistics(rig->vidmm)->compactions, 1);
+    assert_true(page_table_find(&rig->process->space, va) != NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(vidmm_allocation_is_resident(held[i].allocation));
+        rig_destroy_object(rig, &held[i]);
+    }
+    rig_free(rig);
+}
+
 static void what_is_locked_stays_where_it_is(void **state)
 {
     for (unsigned model = 0; model < MODELS; model++) {
@@ -479,7 +562,6 @@ static void tables_of_physical_pages_do_not_leave(void **state)
     }
 }
 
-/* Whatever memory the host refuses: the request fails or succeeds, and everything is as it was. */
 /*
  * The window grows by pinned leaf tables while tables of the process lie on both sides of where it
  * stands. When those have left, all but a few pages is one piece (PT-043).
@@ -516,6 +598,7 @@ static void tables_of_the_window_do_not_cut_up_what_is_free(void **state)
     rig_free(rig);
 }
 
+/* Whatever memory the host refuses: the request fails or succeeds, and everything is as it was. */
 static void every_nth_allocation_failure_leaves_it_whole(void **state)
 {
     bool has_failed = true;
@@ -555,6 +638,8 @@ int main(void)
         cmocka_unit_test(what_is_unmapped_while_its_tables_are_out_needs_none),
         cmocka_unit_test(what_is_held_moves_with_its_tables_for_what_has_to_be_in_one_piece),
         cmocka_unit_test(what_needs_an_alignment_gets_a_window_that_has_it),
+        cmocka_unit_test(a_window_without_the_alignment_is_not_cleared_where_it_has_less_to_move),
+        cmocka_unit_test(what_is_held_moves_for_a_root_that_grows),
         cmocka_unit_test(what_is_locked_stays_where_it_is),
         cmocka_unit_test(work_submitted_while_things_move_waits),
         cmocka_unit_test(tables_of_physical_pages_move_with_what_is_recorded_of_them),

@@ -171,8 +171,15 @@ static void free_place(struct place *place)
     *place = (struct place){0};
 }
 
-void rig_notes_stopped(struct rig_notes *notes)
+void rig_notes_stopped(struct rig *rig)
 {
+    struct rig_notes *notes = rig->notes;
+
+    for (unsigned id = 1; id < SEGMENTS; id++) {
+        EXPECT(!notes->segments[id].placed && !notes->segments[id].count);
+        for (unsigned use = 0; use < VIDMM_RANGE_USES; use++)
+            EXPECT(!notes->segments[id].ranges[use]);
+    }
     memset(notes->segments, 0, sizeof notes->segments);
 }
 

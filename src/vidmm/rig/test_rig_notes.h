@@ -17,8 +17,8 @@ struct rig_notes;
 
 struct rig_notes *rig_notes_create(void);
 void rig_notes_free(struct rig_notes *notes);
-/* The manager has stopped: its segments are new when it starts again. */
-void rig_notes_stopped(struct rig_notes *notes);
+/* The manager has stopped: nothing is left in its segments, which are new when it starts again. */
+void rig_notes_stopped(struct rig *rig);
 
 /* vidmm_events.told of a rig. */
 void rig_notes_hear(void *rig, const struct vidmm_note *note);

@@ -457,6 +457,7 @@ void rig_free(struct rig *rig)
         rig_close(rig);
         rig_notes_check(rig);
         vidmm_stop(rig->vidmm);
+        rig_notes_stopped(rig);
         vidmm_destroy(rig->vidmm);
     }
     rig_notes_free(rig->notes);
