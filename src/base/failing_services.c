@@ -5,6 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Behind each block; where a sanitizer looks, what it finds there is its own. */
+#if defined(__SANITIZE_ADDRESS__)
+#define GUARD_BYTES 0u
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define GUARD_BYTES 0u
+#endif
+#endif
+#ifndef GUARD_BYTES
+#define GUARD_BYTES 32u
+#endif
+#define GUARD 0xc5
+
 union header {
     size_t size;
     max_align_t alignment;
@@ -21,10 +34,11 @@ static void *failing_allocate(void *context, size_t size)
         return NULL;
     }
 
-    header = malloc(sizeof *header + size);
+    header = malloc(sizeof *header + size + GUARD_BYTES);
     if (!header)
         return NULL;
     header->size = size;
+    memset((unsigned char *)(header + 1) + size, GUARD, GUARD_BYTES);
     failing->live_blocks++;
     failing->live_bytes += size;
     if (failing->peak_bytes < failing->live_bytes)
@@ -41,6 +55,12 @@ static void failing_free(void *context, void *memory, size_t size)
         fprintf(stderr, "failing_services: freed %zu bytes of a block of %zu\n", size,
                 header->size);
         abort();
+    }
+    for (size_t i = size; i < size + GUARD_BYTES; i++) {
+        if (((unsigned char *)memory)[i] != GUARD) {
+            fprintf(stderr, "failing_services: byte %zu of a block of %zu was written\n", i, size);
+            abort();
+        }
     }
     failing->live_blocks--;
     failing->live_bytes -= size;

@@ -3,7 +3,8 @@
  *
  * Place   base; linked by tests only.
  * Model   Allocation number fail_at (1 is the next one) returns NULL, once; fail_at 0 never fails.
- *         A header before each block holds its size, and a free with another size aborts.
+ *         A header before each block holds its size, and a free with another size aborts, as does
+ *         one of a block behind whose end something was written.
  *
  *     struct failing_services memory;
  *

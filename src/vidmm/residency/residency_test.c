@@ -1,5 +1,6 @@
 /* Residency: requests, who leaves first, what waits for whom, locks, the end of things in use. */
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
@@ -544,6 +545,49 @@ static void what_is_reached_by_address_is_aligned_and_in_one_piece(void **state)
     }
 }
 
+/* Every other unit of 64 KiB is free, and there are more of them than a place has as a rule. */
+static void what_lies_in_many_pieces_has_each_unit_that_was_free(void **state)
+{
+    enum { PIECES = 65, UNIT = 16 /* pages */ };
+    struct rig_config config = rig_model(1);
+    struct rig_object units[2 * PIECES], whole;
+    bool is_used[2 * PIECES] = {false};
+    struct rig *rig;
+
+    config.keeps_tables_in_system = true;
+    config.has_64kb_pages[0] = true;
+    config.segment_pages[0] = 2 * PIECES * UNIT;
+    rig = rig_create(&config);
+    for (unsigned i = 0; i < 2 * PIECES; i++) {
+        rig_object(rig, 1, 1, &units[i]);
+        rig_make_resident(rig, &units[i]);
+    }
+    for (unsigned i = 0; i < 2 * PIECES; i++) {
+        uint64_t unit = segment_page_offset(units[i].allocation, 0) / PAGE_BYTES_OF(UNIT);
+
+        is_used[unit] = unit % 2;
+        if (!is_used[unit])
+            rig_destroy_object(rig, &units[i]);
+    }
+    rig_object(rig, PIECES * UNIT, 1, &whole);
+    rig_make_resident(rig, &whole);
+    for (uint64_t page = 0; page < PIECES * UNIT; page++) {
+        uint64_t at = segment_page_offset(whole.allocation, page) / PAGE_BYTES;
+
+        assert_int_equal(at % UNIT, page % UNIT);
+        if (page % UNIT)
+            continue;
+        assert_false(is_used[at / UNIT]);
+        is_used[at / UNIT] = true;
+    }
+    for (unsigned i = 0; i < 2 * PIECES; i++) {
+        if (units[i].allocation)
+            rig_destroy_object(rig, &units[i]);
+    }
+    rig_destroy_object(rig, &whole);
+    rig_free(rig);
+}
+
 /* What it still holds of its own lies between two pieces that are both too small. */
 static void a_request_that_fits_in_pieces_only_starts_over(void **state)
 {
@@ -724,6 +768,7 @@ int main(void)
         cmocka_unit_test(a_loser_that_was_destroyed_is_not_evicted_once_more),
         cmocka_unit_test(what_dies_with_a_failed_request_is_no_victim_of_the_next),
         cmocka_unit_test(what_is_reached_by_address_is_aligned_and_in_one_piece),
+        cmocka_unit_test(what_lies_in_many_pieces_has_each_unit_that_was_free),
         cmocka_unit_test(a_request_that_fits_in_pieces_only_starts_over),
         cmocka_unit_test(a_request_that_starts_over_places_the_largest_first),
         cmocka_unit_test(a_lock_keeps_content_where_the_cpu_sees_it),
