@@ -117,6 +117,20 @@ static void a_copy_lies_in_its_page_as_the_buffer_does(void **state)
     free(real);
 }
 
+static void what_is_no_buffer_or_too_large_for_a_copy_has_none(void **state)
+{
+    char real[64] = {0};
+    struct guard guard = {0};
+
+    (void)state;
+    assert_null(guard_begin(&guard, real, real, GUARD_MOST_BYTES + 1));
+    assert_null(guard_begin(&guard, real, real + 8, GUARD_MOST_BYTES - 7));
+    assert_null(guard_begin(&guard, real + 8, real, 32)); /* in front of its own start */
+    assert_null(guard.map);
+    assert_non_null(guard_begin(&guard, real, real + 8, 32));
+    guard_fini(&guard);
+}
+
 /* Whatever was written to it by who had it before. */
 static void a_map_that_comes_back_is_lent_clean(void **state)
 {
@@ -274,6 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         /* First: no map has come back before. */
         cmocka_unit_test(a_map_that_comes_back_is_lent_clean),
+        cmocka_unit_test(what_is_no_buffer_or_too_large_for_a_copy_has_none),
         cmocka_unit_test(a_copy_lies_in_its_page_as_the_buffer_does),
         cmocka_unit_test(a_marked_buffer_tells_what_was_written_to_it),
         cmocka_unit_test(a_call_that_goes_on_finds_what_is_behind_the_pointer),

@@ -47,6 +47,35 @@ static void a_client_names_the_device_that_was_made_last(void **state)
     rig_fini(&rig);
 }
 
+/* A process is destroyed before its device, and a device before its context. */
+static void what_outlives_its_owner_is_left_without_one(void **state)
+{
+    struct check_ledger *ledger;
+    HANDLE processes[2], devices[2], contexts[2];
+    struct rig rig;
+
+    rig_init(&rig, RIG_GPUMMU);
+    ledger = check_ledger(rig.check);
+    for (unsigned i = 0; i < 2; i++) {
+        processes[i] = rig_create_process(&rig, false);
+        devices[i] = rig_create_device(&rig, processes[i]);
+        contexts[i] = rig_create_context(&rig, devices[i], 0, false);
+    }
+    miniport_destroy_process(rig.top, processes[0]);
+    assert_null(check_find_device(ledger, devices[0])->process);
+    assert_ptr_equal(check_find_device(ledger, devices[1])->process,
+                     check_find_process(ledger, processes[1]));
+    destroy_device(&rig, devices[1]);
+    assert_null(check_find_context(ledger, contexts[1])->device);
+    assert_ptr_equal(check_find_context(ledger, contexts[0])->device,
+                     check_find_device(ledger, devices[0]));
+    for (unsigned i = 0; i < 2; i++)
+        miniport_destroy_context(rig.top, contexts[i]);
+    destroy_device(&rig, devices[0]);
+    miniport_destroy_process(rig.top, processes[1]);
+    rig_fini(&rig);
+}
+
 /* rig->told: whether the driver asks what the handle stands for. */
 static NTSTATUS ask_or_not(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
 {
@@ -93,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_client_names_the_device_that_was_made_last),
+        cmocka_unit_test(what_outlives_its_owner_is_left_without_one),
         cmocka_unit_test(an_opening_is_of_what_the_driver_asked_for_in_it),
     };
 

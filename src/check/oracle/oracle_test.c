@@ -468,6 +468,31 @@ static void a_submission_runs_exactly_once(void **state)
     close_bench(&bench);
 }
 
+/* Of whatever is wrong in it, and whatever was wrong in another one of the same allocation. */
+static void each_submission_is_reported_once(void **state)
+{
+    struct oracle_reference reference = whole(7, PAGE_NUMBER(4), 0, "r");
+    struct bench bench;
+
+    open_bench(&bench, 64);
+    create(&bench, 7, PAGE_NUMBER(4));
+    for (unsigned token = 1; token <= 2; token++) {
+        assert_int_equal(oracle_submission(bench.oracle, token, 1, &reference), STATUS_SUCCESS);
+        oracle_render_begin(bench.oracle, token, 0);
+        oracle_render_read(bench.oracle, token, 0, PAGE_BYTES, bench.local, PAGE_NUMBER(9),
+                           PAGE_BYTES); /* not from its start */
+        oracle_render_end(bench.oracle, token);
+        oracle_render_begin(bench.oracle, token, 0); /* once more */
+        oracle_render_end(bench.oracle, token);
+        oracle_submission_retired(bench.oracle, token);
+        assert_int_equal(bench.report_count, token);
+        assert_int_equal(bench.last.token, token);
+        assert_int_equal(bench.last.problem, ORACLE_COVERAGE);
+        assert_int_equal(problems(&bench, ORACLE_RUN_COUNT), token);
+    }
+    close_bench(&bench);
+}
+
 static void a_freed_allocation_is_known_until_its_submissions_retire(void **state)
 {
     struct oracle_reference reference = whole(7, PAGE_NUMBER(1), 0, "r");
@@ -625,6 +650,7 @@ int main(void)
         cmocka_unit_test(content_that_no_reset_took_stays_expected),
         cmocka_unit_test(a_gap_an_overlap_and_a_short_run_are_coverage),
         cmocka_unit_test(a_submission_runs_exactly_once),
+        cmocka_unit_test(each_submission_is_reported_once),
         cmocka_unit_test(a_freed_allocation_is_known_until_its_submissions_retire),
         cmocka_unit_test(reports_stop_at_the_limit_and_counting_goes_on),
         cmocka_unit_test(too_much_expected_content_is_refused),

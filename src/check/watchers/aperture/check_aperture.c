@@ -257,7 +257,7 @@ static void settle_late(struct check *check, struct aperture_watch *watch, struc
     check_slot(check, claim, claim->late_slot, slot);
 }
 
-/* A slot beside those of the operation has not changed. */
+/* A slot beside those of the operation has not changed; in front of slot 0 there is none. */
 static void check_neighbour(struct check *check, struct aperture_watch *watch,
                             const struct claim *claim, uint64_t index)
 {
@@ -293,8 +293,7 @@ static void check_retired(struct check *check, struct aperture_watch *watch, str
         list_push_back(&watch->late, &claim->late);
         return;
     }
-    if (claim->first)
-        check_neighbour(check, watch, claim, claim->first - 1);
+    check_neighbour(check, watch, claim, claim->first - 1);
     check_neighbour(check, watch, claim, claim->first + claim->count);
 }
 

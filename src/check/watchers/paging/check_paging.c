@@ -120,8 +120,8 @@ static void check_repeat(struct check *check, struct paging_watch *watch,
     const DXGKARG_BUILDPAGINGBUFFER *first = &watch->repeat;
     const size_t offset = offsetof(DXGKARG_BUILDPAGINGBUFFER, Transfer);
     const size_t bytes = offsetof(DXGKARG_BUILDPAGINGBUFFER, hSystemContext) - offset;
-    bool is_fresh = (uintptr_t)arg->pDmaBuffer % PAGE == 0 &&
-                    (uintptr_t)arg->pDmaBuffer == watch->start && watch->next == watch->start;
+    bool is_fresh =
+        (uintptr_t)arg->pDmaBuffer % PAGE == 0 && (uintptr_t)arg->pDmaBuffer == watch->start;
     bool is_same = arg->Operation == first->Operation;
 
     CHECK_RULE(check, RULE_PB_010, is_same && is_fresh, NULL, is_same ? "pDmaBuffer" : "Operation",
