@@ -555,6 +555,33 @@ static void enabled_interrupts_reach_the_handler(void **state)
 
 /* ---- Faults --------------------------------------------------------------------------------- */
 
+/* What lies in front of it and behind it answers up to its ends. */
+static void defective_memory_faults(void **state)
+{
+    const uint64_t start = 8 * MiB, end = start + 2 * PAGE_BYTES, local_end = 64 * MiB;
+    const struct sgpu_config config = {.dead_offset = start, .dead_bytes = end - start};
+    const struct machine_config board = rig_board();
+    struct rig rig;
+
+    rig_init_with(&rig, &board, &config);
+    rig_fill(&rig, start - PAGE_BYTES, PAGE_BYTES, 1);
+    rig_fill(&rig, end, PAGE_BYTES, 2);
+    rig_fill(&rig, local_end - PAGE_BYTES, PAGE_BYTES, 3);
+    rig_execute(&rig, SGPU_NODE_COPY);
+    assert_int_equal(page_store_value(rig.local, start / PAGE_BYTES - 1), 1);
+    assert_int_equal(page_store_value(rig.local, end / PAGE_BYTES), 2);
+    assert_int_equal(page_store_value(rig.local, local_end / PAGE_BYTES - 1), 3);
+    rig_fill(&rig, start - PAGE_BYTES, 2 * PAGE_BYTES, 4);
+    rig_expect_fault(&rig, SGPU_NODE_COPY, SGPU_FAULT_BUS, start);
+    rig_fill(&rig, start, 8, 4);
+    rig_expect_fault(&rig, SGPU_NODE_COPY, SGPU_FAULT_BUS, start);
+    rig_fill(&rig, end - 8, 16, 4);
+    rig_expect_fault(&rig, SGPU_NODE_COPY, SGPU_FAULT_BUS, end - 8);
+    rig_fill(&rig, local_end - 8, 16, 4);
+    rig_expect_fault(&rig, SGPU_NODE_COPY, SGPU_FAULT_BUS, local_end);
+    rig_fini(&rig);
+}
+
 static void addresses_that_nothing_answers_fault(void **state)
 {
     static const uint64_t bad_page[] = {100, 64 * MiB / PAGE_BYTES};
@@ -779,6 +806,7 @@ int main(void)
         cmocka_unit_test(the_queue_holds_64_and_loses_the_next),
         cmocka_unit_test(reset_drops_what_is_queued_and_running),
         cmocka_unit_test(enabled_interrupts_reach_the_handler),
+        cmocka_unit_test(defective_memory_faults),
         cmocka_unit_test(addresses_that_nothing_answers_fault),
         cmocka_unit_test(a_fault_stops_the_node_and_no_other),
         cmocka_unit_test(malformed_packets_fault_with_their_offset),

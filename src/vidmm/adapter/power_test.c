@@ -127,12 +127,48 @@ static void the_tables_of_every_process_are_told_to_go(void **state)
     rig_free(rig);
 }
 
+/* Of three contexts the one in the middle has no companion. */
+static void companions_are_told_of_the_root_that_is_made_anew(void **state)
+{
+    struct rig_config config = rig_model(1);
+    struct vidmm_context *contexts[3];
+    struct vidmm_tile_operation operation = {
+        .kind = VIDMM_TILE_MAP, .va = 16 * MiB, .page_count = PAGES_64K};
+    struct rig *rig = rig_create(&config);
+    struct rig_object pool;
+
+    rig->ops.set_power_state = set_power_state;
+    rig_object(rig, PAGES_64K, 1, &pool);
+    operation.pool = pool.allocation;
+    contexts[0] = rig->context;
+    for (unsigned i = 0; i < 3; i++) {
+        if (i)
+            assert_int_equal(vidmm_context_create(rig->device, 0, NULL, 0, &contexts[i]),
+                             STATUS_SUCCESS);
+        if (i != 1)
+            assert_int_equal(vidmm_update_gpu_va(contexts[i], 1, &operation, NULL, NULL),
+                             STATUS_SUCCESS);
+        rig_drain(rig);
+    }
+    for (unsigned i = 0; i < 3; i += 2)
+        ((struct rig_context *)contexts[i]->companion.driver_context)->has_root = false;
+    assert_null(contexts[1]->companion.driver_context);
+    sleep(rig, VIDMM_SLEEP_STANDBY);
+    for (unsigned i = 0; i < 3; i += 2)
+        assert_true(((struct rig_context *)contexts[i]->companion.driver_context)->has_root);
+    for (unsigned i = 1; i < 3; i++)
+        vidmm_context_destroy(contexts[i]);
+    rig_destroy_object(rig, &pool);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hibernation_keeps_what_ends_in_the_kept_part),
         cmocka_unit_test(hibernation_keeps_the_pages_of_an_allocation_and_not_those_of_its_units),
         cmocka_unit_test(the_tables_of_every_process_are_told_to_go),
+        cmocka_unit_test(companions_are_told_of_the_root_that_is_made_anew),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,8 +105,7 @@ NTSTATUS segment_take_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t p
         ASSERT(page_count == 1); /* PT-006 */
         return platform->take_pages(platform->context, 1, out_page);
     }
-    if (segment->kind != SEGMENT_PAGES)
-        return STATUS_NOT_SUPPORTED;
+    ASSERT(segment->kind == SEGMENT_PAGES); /* adapter_caps.c: no aperture has page tables */
     if (shares_unit(segment, max_u64(page_count, alignment_pages)))
         return take_of_unit(vidmm, segment,
                             1u << log2_ceil_u64(max_u64(page_count, alignment_pages)), at_end,
