@@ -215,14 +215,14 @@ void check_ledger_lose_built(struct check_ledger *ledger)
 
 /* ---- Packets --------------------------------------------------------------------------------- */
 
-/* A client's packet that did not run comes back as a new one, if its context has any. */
+/* A client's packet that did not run comes back as a new one, while there is its context. */
 static void forget_preempted(struct check_ledger *ledger, struct check_packet *packet)
 {
     struct check_context *context = check_find_context(ledger, packet->context);
 
-    if (context && !packet->is_paging && packet->is_switch)
+    if (context && packet->is_switch)
         context->preempted_switches++;
-    else if (context && !packet->is_paging)
+    else if (context)
         context->preempted++;
     forget_packet(ledger, packet);
 }

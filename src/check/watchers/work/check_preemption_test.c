@@ -196,6 +196,25 @@ static void a_preemption_that_is_never_reported_is_found_when_all_stands_still(v
     free(rig);
 }
 
+/* A packet that outlives its context is nobody's when it comes back. */
+static void what_is_preempted_may_have_lost_its_context(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    uint32_t fence;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    fence = rig_render(rig);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    miniport_destroy_context(rig->top, rig->context);
+    assert_non_null(check_find_in_flight(check_ledger(rig->check)));
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    rig_preempted(rig, RIG_CLIENT_NODE, rig->fence, fence - 1);
+    assert_null(check_find_in_flight(check_ledger(rig->check)));
+    rig_fini(rig);
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +223,7 @@ int main(void)
         cmocka_unit_test(the_reset_of_an_engine_takes_what_was_preempted),
         cmocka_unit_test(a_preemption_is_not_reported_before_the_gpu_has_dropped_its_work),
         cmocka_unit_test(a_preemption_that_nobody_asked_for_is_found),
+        cmocka_unit_test(what_is_preempted_may_have_lost_its_context),
     };
 
     return RIG_RUN_TESTS(tests);
