@@ -679,6 +679,25 @@ static void each_query_that_fails_in_its_turn_ends_the_start(void **state)
     }
 }
 
+static NTSTATUS write_and_refuse(struct miniport *self, HANDLE object,
+                                 const DXGKARG_QUERYADAPTERINFO *query)
+{
+    memset(query->pOutputData, 0xff, query->OutputDataSize);
+    return STATUS_NOT_SUPPORTED;
+}
+
+static void what_a_driver_wrote_to_an_answer_that_it_refused_is_not_read(void **state)
+{
+    struct vidmm_early_caps early;
+    struct fake fake;
+
+    make_fake(&fake, WDDM29);
+    fake.ops.query_adapter_info = write_and_refuse;
+    vidmm_query_early(&fake.miniport, &early);
+    assert_int_equal(early.highest_visible_address, 0);
+    assert_false(early.can_remap);
+}
+
 static void every_nth_allocation_failure_leaks_nothing(void **state)
 {
     static const ULONG versions[] = {WIN7, WDDM13, WDDM20};
@@ -781,6 +800,7 @@ int main(void)
         cmocka_unit_test(the_model_is_told_by_the_caps_alone),
         cmocka_unit_test(the_drivers_own_failure_comes_out_with_the_query),
         cmocka_unit_test(each_query_that_fails_in_its_turn_ends_the_start),
+        cmocka_unit_test(what_a_driver_wrote_to_an_answer_that_it_refused_is_not_read),
         cmocka_unit_test(every_nth_allocation_failure_leaks_nothing),
         cmocka_unit_test(what_a_driver_has_no_function_for_is_not_used),
     };
