@@ -31,7 +31,8 @@ const char *client_rule_text(enum client_rule rule)
 
 bool client_rule_is_advice(enum client_rule rule)
 {
-    return rule == CLIENT_RULE_LOCK_LEFT || rule == CLIENT_RULE_ASKED_AGAIN;
+    return rule == CLIENT_RULE_LOCK_LEFT || rule == CLIENT_RULE_ASKED_AGAIN ||
+           rule == CLIENT_RULE_EVICT_GONE;
 }
 
 struct client_rules *
@@ -148,7 +149,8 @@ static void evict(struct client_rules *rules, const D3DKMT_EVICT *arguments)
         client_rules_break(rules, CLIENT_RULE_EMPTY_LIST,
                            "{@NumAllocations} is {0}{=~at least 1~}");
     for (UINT i = 0; arguments->AllocationList && i < arguments->NumAllocations; i++) {
-        struct seen_object *allocation = client_rules_find(rules, arguments->AllocationList[i]);
+        struct seen_object *allocation =
+            client_rules_find_by(rules, arguments->AllocationList[i], CLIENT_RULE_EVICT_GONE);
         unsigned named = 0;
 
         check_device(rules, allocation, arguments->hDevice);

@@ -57,8 +57,10 @@ uint64_t client_rules_value(const struct seen_object *fence);
  * it. Without such a fence nobody knows.
  */
 bool client_rules_is_running(const struct seen_use *use);
-/* NULL: there is none; a handle of something that was destroyed is a breach. */
+/* NULL: there is none; a handle of something that was destroyed is a breach, of OLD_HANDLE. */
 struct seen_object *client_rules_find(struct client_rules *rules, D3DKMT_HANDLE handle);
+struct seen_object *client_rules_find_by(struct client_rules *rules, D3DKMT_HANDLE handle,
+                                         enum client_rule rule);
 
 /* ---- client_rules_address.c ---- */
 

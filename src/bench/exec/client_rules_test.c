@@ -760,6 +760,17 @@ static void DEVICES_LEFT(struct world *world)
         STATUS_SUCCESS);
 }
 
+static void EVICT_GONE(struct world *world)
+{
+    ask(world, &world->a, 0, 1, NULL);
+    if (world->breaks) {
+        assert_int_equal(destroy(world, &world->a), STATUS_SUCCESS);
+        assert_false(NT_SUCCESS(test_evict(&world->client, &world->a)));
+    } else {
+        assert_int_equal(test_evict(&world->client, &world->a), STATUS_SUCCESS);
+    }
+}
+
 /* ---- All of them ----------------------------------------------------------------------------- */
 
 static void (*const players[])(struct world *world) = {

@@ -62,11 +62,17 @@ bool client_rules_is_running(const struct seen_use *use)
     return is_awaited;
 }
 
-struct seen_object *client_rules_find(struct client_rules *rules, D3DKMT_HANDLE handle)
+struct seen_object *client_rules_find_by(struct client_rules *rules, D3DKMT_HANDLE handle,
+                                         enum client_rule rule)
 {
     struct seen_object *found = seen_find(rules->process, handle, SEEN_ALLOCATION);
 
     if (!found && seen_was_destroyed(rules->process, handle))
-        client_rules_break(rules, CLIENT_RULE_OLD_HANDLE, "0x%x was destroyed before", handle);
+        client_rules_break(rules, rule, "0x%x was destroyed before", handle);
     return found;
+}
+
+struct seen_object *client_rules_find(struct client_rules *rules, D3DKMT_HANDLE handle)
+{
+    return client_rules_find_by(rules, handle, CLIENT_RULE_OLD_HANDLE);
 }
