@@ -751,6 +751,50 @@ static void plant_fill_report(struct zoo_layer *layer)
     layer->ops.collect_dbg_info2 = fill_report2;
 }
 
+/* One lock over the queues of the hardware, which the DPC keeps until it has told of it. */
+static PKSPIN_LOCK queue_lock(struct zoo_layer *layer)
+{
+    return (PKSPIN_LOCK)&layer->state[0];
+}
+
+static void tell_locked(struct miniport_host *host)
+{
+    struct zoo_layer *layer = zoo_layer_of_host(host);
+
+    KeAcquireSpinLockAtDpcLevel(queue_lock(layer));
+    layer->host.upper->ops->notify_dpc(layer->host.upper);
+    KeReleaseSpinLockFromDpcLevel(queue_lock(layer));
+}
+
+static NTSTATUS submit_locked(struct miniport *self, HANDLE object,
+                              const DXGKARG_SUBMITCOMMAND *arg)
+{
+    NTSTATUS status;
+
+    KeAcquireSpinLockAtDpcLevel(queue_lock(zoo_layer_of(self)));
+    status = miniport_forward_submit_command(self, object, arg);
+    KeReleaseSpinLockFromDpcLevel(queue_lock(zoo_layer_of(self)));
+    return status;
+}
+
+static NTSTATUS submit_virtual_locked(struct miniport *self, HANDLE object,
+                                      const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    NTSTATUS status;
+
+    KeAcquireSpinLockAtDpcLevel(queue_lock(zoo_layer_of(self)));
+    status = miniport_forward_submit_command_virtual(self, object, arg);
+    KeReleaseSpinLockFromDpcLevel(queue_lock(zoo_layer_of(self)));
+    return status;
+}
+
+static void plant_locked_queues(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_dpc = tell_locked;
+    layer->ops.submit_command = submit_locked;
+    layer->ops.submit_command_virtual = submit_virtual_locked;
+}
+
 /*
  * A driver with contexts has no use for sizes of the device, and says so where a pointer to them
  * would stand: pInfo shares its place with Flags.
@@ -814,6 +858,9 @@ const struct zoo_defect zoo_lawful_work[] = {
     {.id = "L40-no-device-info", .models = ZOO_ALL, .rules = "",
      .sentence = "sets pInfo, in the place of Flags, to NULL in DxgkDdiCreateDevice: it has contexts",
      .lawful = "ns-_dxgkarg_createdevice", .plant = plant_no_info},
+    {.id = "L41-locked-queues", .models = ZOO_ALL, .rules = "",
+     .sentence = "holds the spin lock that its submissions take while it calls DxgkCbNotifyDpc",
+     .lawful = "nc-dxgkcb_notify_dpc", .plant = plant_locked_queues},
     {0},
 };
 /* clang-format on */

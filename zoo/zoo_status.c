@@ -3,6 +3,7 @@
  */
 #include "zoo/zoo_tables.h"
 
+#include "base/bits.h"
 #include "miniport/operation.h"
 
 static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
@@ -162,6 +163,23 @@ static void plant_region(struct zoo_layer *layer)
     layer->ops.create_allocation = stay_in_region;
 }
 
+/* At DISPATCH_LEVEL a kept lock raises nothing. The next one is another node's. */
+static NTSTATUS keep_lock(struct miniport *self, HANDLE object,
+                          const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    NTSTATUS status = miniport_forward_submit_command_virtual(self, object, arg);
+
+    if (EVERY(layer, 3) && layer->calls < 3 * ARRAY_COUNT(layer->state))
+        KeAcquireSpinLockAtDpcLevel((PKSPIN_LOCK)&layer->state[layer->calls / 3]);
+    return status;
+}
+
+static void plant_kept_lock(struct zoo_layer *layer)
+{
+    layer->ops.submit_command_virtual = keep_lock;
+}
+
 /* A lock is released to a level that was never asked for. */
 static NTSTATUS release_to_passive(struct miniport *self, HANDLE object,
                                    const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
@@ -224,6 +242,8 @@ const struct zoo_defect zoo_status_defects[] = {
           "comes back from DestroyAllocation at DISPATCH_LEVEL"),
     PLANT("CALL-level-lowered", ZOO_GPUMMU, "CALL-006", plant_release,
           "comes back from SubmitCommandVirtual at PASSIVE_LEVEL"),
+    PLANT("CALL-lock-left", ZOO_GPUMMU, "CALL-007", plant_kept_lock,
+          "comes back from SubmitCommandVirtual with the spin lock that it has taken"),
     PLANT("CALL-region-left", ZOO_ALL, "CALL-007", plant_region,
           "comes back from CreateAllocation in the critical region that it has entered"),
     {0},

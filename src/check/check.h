@@ -118,7 +118,8 @@ struct check_config {
     void (*report)(void *context, const struct finding *finding);
     /* The processor's level. */
     unsigned (*irql)(void *context);
-    /* Critical and guarded regions that the thread is in, and mutexes that it has. NULL: none. */
+    /* Regions without APCs that the thread is in, mutexes and spin locks that it has. NULL: none.
+     */
     unsigned (*held)(void *context);
     /*
      * The page table entries in memory for an address, past all caches, with the root table at an

@@ -98,8 +98,8 @@ static void check_thread(struct check *check, const struct check_call *call)
                    "came back at IRQL {%u}, and was called at {=%u}", irql, call->irql);
     if (irql == call->irql)
         CHECK_RULE(check, RULE_CALL_007, held == call->held, NULL, "",
-                   "came back in {%u} critical and guarded regions and mutexes, and was called in "
-                   "{=%u}",
+                   "came back with {%u} regions without APCs, mutexes and spin locks, and was "
+                   "called with {=%u}",
                    held, call->held);
 }
 

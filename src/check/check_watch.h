@@ -42,7 +42,7 @@ struct check_call {
         const DXGKARG_GETROOTPAGETABLESIZE *get_root_page_table_size;
     } before;
     unsigned irql;     /* at which it was called */
-    unsigned held;     /* regions and mutexes of the thread by then */
+    unsigned held;     /* regions, mutexes and locks of the thread by then */
     NTSTATUS status;   /* after */
     bool has_returned; /* this is after */
     uint64_t bytes;    /* after GetRootPageTableSize: what it returned */

@@ -1,5 +1,5 @@
 /*
- * IRQL: the level of each DDI, set before the call and restored behind it.
+ * IRQL: the level of each DDI, set before the call and restored behind it, with the locks.
  */
 #include "layers/irql.h"
 
@@ -35,13 +35,31 @@ static struct nt *nt_of(struct miniport *self)
     return ((struct irql_layer *)self)->nt;
 }
 
+struct before {
+    KIRQL irql;
+    uint32_t locks;
+};
+
+static struct before enter(struct miniport *self, KIRQL irql)
+{
+    struct nt *nt = nt_of(self);
+
+    return (struct before){nt_set_irql(nt, irql), nt_held_lock_count(nt)};
+}
+
+static void leave(struct miniport *self, struct before before)
+{
+    nt_forget_locks(nt_of(self), before.locks);
+    nt_set_irql(nt_of(self), before.irql);
+}
+
 #define X(function, ddi, argument)                                                                 \
     static NTSTATUS at_level_##function(struct miniport *self, HANDLE object, argument arg)        \
     {                                                                                              \
-        KIRQL before = nt_set_irql(nt_of(self), level_of(MINIPORT_DDI_##ddi, arg));                \
+        struct before before = enter(self, level_of(MINIPORT_DDI_##ddi, arg));                     \
         NTSTATUS status = miniport_##function(self->next, object, arg);                            \
                                                                                                    \
-        nt_set_irql(nt_of(self), before);                                                          \
+        leave(self, before);                                                                       \
         return status;                                                                             \
     }
 MINIPORT_DDI_LIST(X)
@@ -49,10 +67,10 @@ MINIPORT_DDI_LIST(X)
 #define X(function, ddi)                                                                           \
     static NTSTATUS at_level_##function(struct miniport *self, HANDLE object)                      \
     {                                                                                              \
-        KIRQL before = nt_set_irql(nt_of(self), level_of(MINIPORT_DDI_##ddi, NULL));               \
+        struct before before = enter(self, level_of(MINIPORT_DDI_##ddi, NULL));                    \
         NTSTATUS status = miniport_##function(self->next, object);                                 \
                                                                                                    \
-        nt_set_irql(nt_of(self), before);                                                          \
+        leave(self, before);                                                                       \
         return status;                                                                             \
     }
 MINIPORT_PLAIN_LIST(X)
@@ -62,10 +80,10 @@ MINIPORT_PLAIN_LIST(X)
 #define AT_PASSIVE(type, name, parameters, arguments)                                              \
     static type at_passive_##name parameters                                                       \
     {                                                                                              \
-        KIRQL before = nt_set_irql(nt_of(self), PASSIVE_LEVEL);                                    \
+        struct before before = enter(self, PASSIVE_LEVEL);                                         \
         type result = miniport_##name arguments;                                                   \
                                                                                                    \
-        nt_set_irql(nt_of(self), before);                                                          \
+        leave(self, before);                                                                       \
         return result;                                                                             \
     }
 AT_PASSIVE(NTSTATUS, add_device, (struct miniport * self), (self->next))

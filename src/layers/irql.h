@@ -6,7 +6,8 @@
  *            something was finished, as Windows works in a thread that the DPC wakes. So a DDI that
  *            is documented to run at PASSIVE_LEVEL runs there, and those of the scheduler at
  *            DISPATCH_LEVEL, whatever the level of the caller; behind the call it is restored, and
- *            a driver that left another level behind has been seen by then.
+ *            a driver that left another level behind has been seen by then. A spin lock that it has
+ *            kept does not hold up what comes later.
  * Ownership  Gives a miniport that owns next; on failure next is still the caller's.
  * Errors     STATUS_NO_MEMORY.
  * Source     contract.md PB-030, SUB-001; the pages of DxgkDdiSubmitCommand,

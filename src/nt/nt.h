@@ -233,8 +233,8 @@ void nt_misuse(struct nt *nt, const char *format, ...) __attribute__((format(pri
 /* ---- Threads --------------------------------------------------------------------------------- */
 
 /*
- * A call of the driver waits, or a thread of the driver's own runs: the bench must not begin
- * anything else with the driver now, other than interrupts and DPCs.
+ * A call of the driver waits, a thread of the driver's own runs, or it holds a spin lock: the bench
+ * must not begin anything else with the driver now, other than interrupts and DPCs.
  */
 bool nt_is_amid_call(const struct nt *nt);
 
@@ -297,11 +297,15 @@ void nt_give_up_addresses(struct nt *nt);
 KIRQL nt_set_irql(struct nt *nt, KIRQL irql);
 KIRQL nt_irql(const struct nt *nt);
 
-/* Critical and guarded regions that the running thread is in, and mutexes that it has taken. */
+/* Critical and guarded regions that the running thread is in, mutexes and spin locks that it has.
+ */
 uint32_t nt_held_by_thread(const struct nt *nt);
 
 /* Spin locks that the driver holds now. */
 uint32_t nt_held_lock_count(const struct nt *nt);
+
+/* As though those beyond so many had been released: their driver keeps them, and was told so. */
+void nt_forget_locks(struct nt *nt, uint32_t count);
 
 /* ---- Interrupts ------------------------------------------------------------------------------ */
 

@@ -121,12 +121,20 @@ uint32_t nt_held_by_thread(const struct nt *nt)
     const struct nt_thread *thread = nt->scheduler.current;
 
     return (uint32_t)thread->critical_depth + (uint32_t)thread->guarded_depth +
-           thread->owned_mutexes;
+           thread->owned_mutexes + nt->held_locks;
 }
 
 uint32_t nt_held_lock_count(const struct nt *nt)
 {
     return nt->held_locks;
+}
+
+void nt_forget_locks(struct nt *nt, uint32_t count)
+{
+    if (nt->held_locks > count) {
+        nt->held_locks = count;
+        nt_schedule_deferred(nt);
+    }
 }
 
 /* ---- Reports to the host --------------------------------------------------------------------- */

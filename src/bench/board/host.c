@@ -313,7 +313,7 @@ static void notify_dpc(struct miniport_host *base)
 static void run_dpc(void *context)
 {
     struct bench_host *host = context;
-
+    const uint32_t locks = nt_held_lock_count(host->nt);
     KIRQL irql;
 
     if (nt_irql(host->nt) >= DISPATCH_LEVEL) {
@@ -327,6 +327,7 @@ static void run_dpc(void *context)
         return;
     irql = nt_set_irql(host->nt, DISPATCH_LEVEL);
     host->miniport->ops->dpc(host->miniport);
+    nt_forget_locks(host->nt, locks);
     nt_set_irql(host->nt, irql);
 }
 
@@ -546,6 +547,7 @@ static const struct miniport_host_ops host_ops = {
 
 bool host_interrupt(struct bench_host *host, uint32_t message)
 {
+    const uint32_t locks = nt_held_lock_count(host->nt);
     KIRQL irql;
 
     if (!host->miniport)
@@ -555,6 +557,7 @@ bool host_interrupt(struct bench_host *host, uint32_t message)
     irql = nt_set_irql(host->nt, NT_DEVICE_IRQL);
     if (!host->miniport->ops->interrupt(host->miniport, message))
         nt_interrupt(host->nt, message);
+    nt_forget_locks(host->nt, locks);
     nt_set_irql(host->nt, irql);
     return true;
 }

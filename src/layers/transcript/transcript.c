@@ -9,6 +9,7 @@
 #define ITEM_ALIGNMENT 8u
 #define IRQL_MOST      31u
 #define DEPTH_MOST     1000u
+#define LOCKS_MOST     1024
 
 static const struct {
     const char *name;
@@ -96,8 +97,10 @@ void transcript_put(struct transcript_writer *writer, enum transcript_kind kind,
                     const void *tail, size_t tail_bytes)
 {
     static const uint8_t padding[ITEM_ALIGNMENT];
-    const struct transcript_head head = {kind, moment->irql, moment->is_thread,
-                                         (uint16_t)moment->depth, structure_bytes + tail_bytes};
+    const struct transcript_head head = {
+        (uint16_t)kind,    (uint16_t)moment->locks, moment->irql,
+        moment->is_thread, (uint16_t)moment->depth, structure_bytes + tail_bytes,
+    };
 
     put_bytes(writer, &head, sizeof head);
     put_bytes(writer, structure, structure_bytes);
@@ -119,11 +122,11 @@ bool transcript_next(struct transcript_reader *reader, struct transcript_item *o
     memcpy(&head, at, sizeof head);
     left -= sizeof head;
     if (head.kind >= TRANSCRIPT_KINDS || head.irql > IRQL_MOST || head.is_thread > 1 ||
-        head.depth > DEPTH_MOST || head.bytes > left ||
+        head.depth > DEPTH_MOST || head.locks > LOCKS_MOST || head.bytes > left ||
         align_up(head.bytes, ITEM_ALIGNMENT) > left || head.bytes < kinds[head.kind].bytes)
         return false;
     out->kind = (enum transcript_kind)head.kind;
-    out->moment = (struct nt_moment){head.irql, head.is_thread, head.depth};
+    out->moment = (struct nt_moment){head.irql, head.is_thread, head.depth, head.locks};
     out->structure = at + sizeof head;
     out->tail = at + sizeof head + kinds[head.kind].bytes;
     out->tail_bytes = head.bytes - kinds[head.kind].bytes;

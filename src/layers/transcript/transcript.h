@@ -66,10 +66,11 @@ enum transcript_kind {
 
 /* In front of each item. What is behind the head is padded to eight bytes. */
 struct transcript_head {
-    uint32_t kind;
-    uint8_t irql; /* at which the driver runs */
+    uint16_t kind;
+    uint16_t locks; /* this and the next three: as struct nt_moment */
+    uint8_t irql;   /* at which the driver runs */
     uint8_t is_thread;
-    uint16_t depth; /* as struct nt_moment */
+    uint16_t depth;
     uint64_t bytes;
 };
 

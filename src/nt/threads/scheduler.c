@@ -112,23 +112,31 @@ static void take_turn(void *context)
 
 /* ---- The bench's own work -------------------------------------------------------------------- */
 
+/* Under a spin lock of the driver's nothing goes on either: it may be the one that a call takes. */
+static uint32_t depth_of(const struct nt *nt)
+{
+    return nt->scheduler.depth + nt->held_locks;
+}
+
 bool nt_is_amid_call(const struct nt *nt)
 {
-    return nt->scheduler.depth || !nt_is_first_thread(nt) || nt->scheduler.is_thread_played;
+    return depth_of(nt) || !nt_is_first_thread(nt) || nt->scheduler.is_thread_played;
 }
 
 struct nt_moment nt_get_moment(const struct nt *nt)
 {
-    return (struct nt_moment){nt->irql, !nt_is_first_thread(nt), nt->scheduler.depth};
+    return (struct nt_moment){nt->irql, !nt_is_first_thread(nt), nt->scheduler.depth,
+                              nt->held_locks};
 }
 
 void nt_set_moment(struct nt *nt, const struct nt_moment *moment)
 {
-    const bool has_waited = nt->scheduler.depth && !moment->depth;
+    const bool has_waited = depth_of(nt) && !moment->depth && !moment->locks;
 
     nt_set_irql(nt, moment->irql);
     nt->scheduler.is_thread_played = moment->is_thread;
     nt->scheduler.depth = moment->depth;
+    nt->held_locks = moment->locks;
     if (has_waited)
         nt_schedule_deferred(nt);
 }
@@ -138,7 +146,7 @@ static void drain(void *context)
     struct nt *nt = context;
     struct list *node;
 
-    while (!nt->scheduler.depth && (node = list_pop_front(&nt->scheduler.deferred))) {
+    while (!depth_of(nt) && (node = list_pop_front(&nt->scheduler.deferred))) {
         struct nt_deferred *deferred = container_of(node, struct nt_deferred, link);
 
         deferred->is_queued = false;
@@ -153,7 +161,7 @@ bool nt_is_drain(void (*function)(void *context))
 
 void nt_schedule_deferred(struct nt *nt)
 {
-    if (!nt->scheduler.depth && !list_is_empty(&nt->scheduler.deferred) &&
+    if (!depth_of(nt) && !list_is_empty(&nt->scheduler.deferred) &&
         !nt->scheduler.drain.is_scheduled)
         machine_schedule(nt->machine, &nt->scheduler.drain, nt_now(nt), drain, nt);
 }

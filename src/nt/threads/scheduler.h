@@ -121,7 +121,7 @@ void nt_make_ready(struct nt_thread *thread, uint64_t time_ns);
 /* A thread other than the first gives its turn back; returns at its next turn. */
 void nt_leave(struct nt *nt);
 
-/* No call of the driver waits any more: the work that was put off becomes an event. */
+/* When no call of the driver waits and no lock is held any more, work put off becomes an event. */
 void nt_schedule_deferred(struct nt *nt);
 
 /* Where the driver is while it does something, as the bench's own work depends on it. */
@@ -129,6 +129,7 @@ struct nt_moment {
     KIRQL irql;
     bool is_thread; /* of the driver's own */
     uint32_t depth; /* calls of the driver that wait */
+    uint32_t locks; /* spin locks that it holds */
 };
 struct nt_moment nt_get_moment(const struct nt *nt);
 /* For who plays a driver that is not there. */

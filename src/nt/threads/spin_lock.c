@@ -19,12 +19,19 @@ void nt_spin_lock_acquire(struct nt *nt, PKSPIN_LOCK lock)
     nt->held_locks++;
 }
 
+static void let_go(struct nt *nt)
+{
+    if (nt->held_locks) /* else one that was forgotten */
+        nt->held_locks--;
+    nt_schedule_deferred(nt);
+}
+
 void nt_spin_lock_release(struct nt *nt, PKSPIN_LOCK lock)
 {
     if (!*lock)
         KeBugCheckEx(NT_SPIN_LOCK_NOT_OWNED, (ULONG_PTR)lock, 0, 0, 0);
     *lock = 0;
-    nt->held_locks--;
+    let_go(nt);
 }
 
 KIRQL NTAPI KeAcquireSpinLockRaiseToDpc(PKSPIN_LOCK SpinLock)
@@ -166,7 +173,7 @@ static void release_for(PEX_SPIN_LOCK lock, bool is_held, LONG left, KIRQL irql)
     if (!is_held)
         KeBugCheckEx(NT_SPIN_LOCK_NOT_OWNED, (ULONG_PTR)lock, 0, 0, 0);
     *lock = left;
-    nt->held_locks--;
+    let_go(nt);
     nt_set_irql(nt, irql);
 }
 

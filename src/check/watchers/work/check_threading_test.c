@@ -413,8 +413,8 @@ RULE_BROKEN(CALL_007)
     rig->answer = keep_a_region;
     rig_query(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps);
     assert_string_equal(rig->last.detail.where, "DxgkDdiQueryAdapterInfo");
-    assert_string_equal(rig->last.text, "came back in 2 critical and guarded regions and mutexes, "
-                                        "and was called in 1");
+    assert_string_equal(rig->last.text, "came back with 2 regions without APCs, mutexes and spin "
+                                        "locks, and was called with 1");
 }
 
 RULE_KEPT(CALL_007)
