@@ -661,8 +661,12 @@ static void __attribute__((noinline)) do_fault(void)
             ASK(319, TEXT("x"), 0, 0, 0);
         break;
     }
-    case 94: { /* over the journal, whose page it has opened */
+    case 94: {                  /* over the journal, whose page it has opened */
+        static BOOLEAN is_done; /* twice would be as though it had not been */
         PUCHAR page = (PUCHAR)find_journal();
+        if (is_done)
+            break;
+        is_done = TRUE;
         ASK(10, (ULONG64)(ULONG_PTR)page, 4096, 3, 0);
         for (ULONG i = 0; i < 24; i++)
             page[i] ^= 0x41;

@@ -117,7 +117,7 @@ table=$(cat <<'TABLE'
 91 unmap-the-library crashed ended by signal
 92 hang-up-and-go-on hostile system call 3 .close. at .*do_fault.*, by a jump
 93 hang-up-and-listen hostile system call 3 .close. at .*do_fault.*, by a jump
-94 over-the-opened-journal hostile the record of the run cannot be true
+94 over-the-opened-journal hostile|crashed the record of the run cannot be true|ended with exit status
 95 last-words crashed ended with exit status 3
 96 spoil-what-is-open hostile system call 77 .ftruncate. at .*do_fault.*, by a jump
 97 return-to-nowhere crashed bug check 0x(1e|50|d1|7f)
@@ -382,6 +382,7 @@ verbs_of() { # FAULT SLOT: all verbs in one function, and two in each other one
 }
 list() {
     echo "entry 54 Entry - in DriverEntry the driver does not return within"
+    echo "entry 95 Entry - in DriverEntry the driver ends the process, with exit status 3"
     [ "$which" = few ] || echo "entry 2 Entry - in DriverEntry the driver does not return within"
     for slot in StopDevice InterruptRoutine DpcRoutine; do
         echo "check 54 $slot hung no end within"

@@ -26,6 +26,7 @@
 #define BACKTRACE_MAX 48
 #define STACK_BYTES   (64 * 1024)
 #define ARCH_SET_FS   0x1002 /* of arch_prctl() */
+#define ARCH_GET_FS   0x1003
 
 static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
@@ -130,21 +131,29 @@ static void keep_thread_base(void)
     __asm__("movq %%fs:0, %0" : "=r"(thread_base)); /* the first word there is its own address */
 }
 
-static void restore_thread_base(void)
+static void call_arch_prctl(uint64_t what, uint64_t argument)
 {
     uint64_t result = SYS_arch_prctl;
 
-    __asm__ volatile("syscall"
-                     : "+a"(result)
-                     : "D"((uint64_t)ARCH_SET_FS), "S"(thread_base)
-                     : "rcx", "r11", "memory");
+    __asm__ volatile("syscall" : "+a"(result) : "D"(what), "S"(argument) : "rcx", "r11", "memory");
+}
+
+/* True: it was elsewhere. */
+static bool restore_thread_base(void)
+{
+    uint64_t now = thread_base;
+
+    call_arch_prctl(ARCH_GET_FS, (uintptr_t)&now);
+    call_arch_prctl(ARCH_SET_FS, thread_base);
+    return now != thread_base;
 }
 #else
 static void keep_thread_base(void)
 {
 }
-static void restore_thread_base(void)
+static bool restore_thread_base(void)
 {
+    return false;
 }
 #endif
 
@@ -152,9 +161,9 @@ static void on_fatal_signal(int number, siginfo_t *info, void *context)
 {
     const struct sigaction again = {.sa_handler = on_signal_in_handler,
                                     .sa_flags = SA_ONSTACK | SA_NODEFER};
+    const bool is_elsewhere = restore_thread_base();
     const bool is_sent = info->si_code <= 0;
 
-    restore_thread_base();
     if (current && !has_caught) {
         has_caught = true;
         for (size_t i = 0; i < ARRAY_COUNT(fatal_signals); i++)
@@ -169,10 +178,10 @@ static void on_fatal_signal(int number, siginfo_t *info, void *context)
     for (size_t i = 0; i < ARRAY_COUNT(fatal_signals); i++)
         signal(fatal_signals[i], SIG_DFL);
     /*
-     * The instruction behind a signal of the machine faults again on return; other signals are sent
-     * again.
+     * The instruction behind a signal of the machine faults again on return, unless it was the base
+     * that was wrong; other signals are sent again.
      */
-    if (is_sent)
+    if (is_sent || is_elsewhere)
         raise(number);
 }
 

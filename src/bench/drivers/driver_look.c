@@ -17,6 +17,7 @@
 #include "nt/exceptions/exception.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -231,6 +232,17 @@ static bool names_file_as_gpu(const struct driver_traits *traits)
            strcmp(traits->gpu, RUN_GPU_NONE) != 0;
 }
 
+/* What the driver writes to its errors is not for the terminal. */
+static void leave_errors(void)
+{
+    int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    if (nothing < 0 || dup2(nothing, STDERR_FILENO) < 0)
+        close(STDERR_FILENO);
+    if (nothing > STDERR_FILENO)
+        close(nothing);
+}
+
 /* A driver may do anything, already in DriverEntry: it runs in a process that may end. */
 void driver_look(const char *path, struct driver_traits *out)
 {
@@ -249,6 +261,7 @@ void driver_look(const char *path, struct driver_traits *out)
     child = fork();
     if (child == 0) {
         cage_leave_files(NULL, 0);
+        leave_errors();
         look(path, shared);
         _exit(0);
     }
@@ -277,4 +290,8 @@ void driver_look(const char *path, struct driver_traits *out)
     else if (WIFSIGNALED(status) && !out->is_known && !out->error[0])
         snprintf(out->error, sizeof out->error, "%s: DriverEntry ended by signal %d (%s)", path,
                  WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (WIFEXITED(status) && !out->is_known && !out->error[0])
+        snprintf(out->error, sizeof out->error,
+                 "%s: in DriverEntry the driver ends the process, with exit status %d", path,
+                 WEXITSTATUS(status));
 }

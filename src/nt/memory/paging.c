@@ -102,6 +102,7 @@ static bool take_fault(struct page_fault_taker *taker, const void *address)
 
 void nt_paging_begin(struct nt *nt)
 {
+    nt_paging_bring_in(nt);
     nt->paging.taker.take = take_fault;
     nt->paging.has_any = page_fault_begin(&nt->paging.taker);
 }

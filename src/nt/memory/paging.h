@@ -34,7 +34,7 @@ struct nt_paging {
 /* The image has sections that may be paged out. */
 bool nt_paging_has_sections(const struct nt *nt);
 
-/* There is something that may be paged out. More than once is lawful. */
+/* There is something more that may be paged out: the next rise closes it with the rest. */
 void nt_paging_begin(struct nt *nt);
 void nt_paging_end(struct nt *nt);
 

@@ -293,6 +293,24 @@ static void a_place_that_comes_again_lets_rises_pass(void **state)
     ExFreePool(paged);
 }
 
+/* The block comes while others are still closed. */
+static void a_new_block_is_away_at_the_next_rise(void **state)
+{
+    struct test_kernel *kernel = *state;
+    uint8_t *first = ExAllocatePool2(POOL_FLAG_PAGED, 100, TEST_TAG), *second;
+    struct nt_paged found;
+
+    KfRaiseIrql(DISPATCH_LEVEL);
+    KeLowerIrql(PASSIVE_LEVEL);
+    assert_true(nt_paging_explain(kernel->nt, first, &found));
+    second = ExAllocatePool2(POOL_FLAG_PAGED, 100, TEST_TAG);
+    KfRaiseIrql(DISPATCH_LEVEL);
+    assert_ptr_equal(fault_of(second + 8, true), second + 8);
+    KeLowerIrql(PASSIVE_LEVEL);
+    ExFreePool(second);
+    ExFreePool(first);
+}
+
 /* A run that cannot be taken down frees the kernel whole: no handler may look into it then. */
 static void addresses_that_are_given_up_are_nobodys(void **state)
 {
@@ -333,6 +351,7 @@ int main(void)
         MACHINE_TEST(backing_survives_each_failure),
         KERNEL_TEST(paged_pool_is_away_at_dispatch_level),
         KERNEL_TEST(a_place_that_comes_again_lets_rises_pass),
+        KERNEL_TEST(a_new_block_is_away_at_the_next_rise),
         KERNEL_TEST(addresses_that_are_given_up_are_nobodys),
         MACHINE_TEST(locked_paged_pool_stays),
         KERNEL_TEST(a_driver_cannot_have_all_memory_of_the_host),
