@@ -433,6 +433,7 @@ list_all() {
                 text="behind its .* bytes was (touched|written)"
                 ;;
             AddDevice-25 | StartDevice-25 | AddDevice-3[56] | StartDevice-3[56]) continue ;; # nobody knows the graphics kernel yet
+            QueryAdapterInfo-25 | QueryAdapterInfo-3[56]) continue ;; # nor in the first call, in front of the start
             InterruptRoutine-1[3459] | InterruptRoutine-2[14789] | InterruptRoutine-30)
                 kind=driver
                 text="bug check"
