@@ -12,7 +12,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
     endforeach()
 
     # Models that are refused, or that a run has to survive.
-    foreach(kind PLAIN OLD NEW LYING HOLES POOR NONE CRASHING LATE HANGING STORMING BUSY)
+    foreach(kind PLAIN OLD NEW LYING HOLES POOR NONE ENTERING CLOSING PRINTING CRASHING LATE HANGING STORMING BUSY)
         string(TOLOWER ${kind} name)
         add_library(gpu_odd_${name} MODULE ${CMAKE_SOURCE_DIR}/tests/gpu/odd.c)
         target_link_libraries(gpu_odd_${name} PRIVATE drydock_everything)
@@ -29,7 +29,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
     set_target_properties(policy_largest PROPERTIES PREFIX "" OUTPUT_NAME largest
                                                     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/policy)
     add_dependencies(bench_tests policy_largest)
-    foreach(kind NAMELESS CRASHING HANGING LEAVING STARTING)
+    foreach(kind NAMELESS CRASHING HANGING LEAVING STARTING FORKING CLOSING)
         string(TOLOWER ${kind} name)
         add_library(policy_odd_${name} MODULE ${CMAKE_SOURCE_DIR}/tests/policy/odd.c)
         target_include_directories(policy_odd_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)

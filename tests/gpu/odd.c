@@ -9,6 +9,9 @@
  *     HOLES      its table has no read_register
  *     POOR       its create() fails
  *     NONE       it has no entry
+ *     ENTERING   its entry ends in a null pointer
+ *     CLOSING    its create() closes all files
+ *     PRINTING   each write of a register prints, and asks for a copy of the process
  *     CRASHING   the first write of a register ends in a null pointer
  *     LATE       the same, in an event some time after that
  *     HANGING    that event never returns
@@ -20,7 +23,9 @@
 #endif
 #include <drydock/gpu_model.h>
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct odd {
     const struct drydock_gpu_host *host;
@@ -64,6 +69,12 @@ static void write_register(void *self, uint64_t offset, unsigned size, uint64_t 
 #ifdef ODD_CRASHING
     spoil();
 #endif
+#ifdef ODD_PRINTING
+    printf("a register is written\n");
+    fflush(stdout);
+    if (fork() == 0)
+        _Exit(0);
+#endif
     if (!gpu->is_begun)
         gpu->is_begun = gpu->host->schedule(gpu->host->context, 1000, happen, gpu);
 }
@@ -80,6 +91,10 @@ static void *create(const struct drydock_gpu_host *host, const struct drydock_gp
 {
     struct odd *gpu = NULL;
 
+#ifdef ODD_CLOSING
+    for (int file = 0; file < 64; file++)
+        close(file);
+#endif
 #ifndef ODD_POOR
     gpu = calloc(1, sizeof *gpu);
     if (gpu)
@@ -127,6 +142,9 @@ const struct drydock_gpu_model *drydock_gpu_model(uint32_t api_version)
 #endif
     };
 
+#ifdef ODD_ENTERING
+    spoil();
+#endif
     (void)pci;
     return api_version == SERVED ? &model : NULL;
 }

@@ -61,6 +61,13 @@ grep -q "is not of the iommu model" log || fail "what it says when it has starte
 play 2 late5 --gpu "$gpu"
 grep -q "registers no DxgkDdiSetRootPageTable, without which no driver of WDDM 2.6 and the gpummu" log ||
     fail "what is missing is not said"
+# A model that is called by an access of the driver's: what it does is not the driver's.
+play 2 late1 --gpu "$3/odd-crashing.so" --run-limit 20
+grep -q "GPU model '.*/odd-crashing.so', in write_register(): ended by signal 11.*tells nothing of the driver" log ||
+    fail "a model that crashes in an access of a driver that is an image is not named"
+"$drydock" run "$case" --driver ./late1.sys --gpu "$3/odd-printing.so" --no-out --run-limit 20 >log 2>&1 || true
+! grep -q "asks the system\|crashed\|in code of the bench" log ||
+    fail "a model that prints in an access of the driver is taken for the driver"
 "$drydock" check --driver ./late6.sys --gpu "$gpu" --seeds 2 -o late6 >log 2>&1 || fail "a campaign of 2.1"
 grep -q '"wddm":21' late6/results.jsonl || fail "the level is not what it says of itself"
 echo "images are played in their models"

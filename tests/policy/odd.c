@@ -1,10 +1,11 @@
 /*
  * Policies that are refused, or that a run has to survive: one of ODD_NAMELESS, ODD_CRASHING,
- * ODD_HANGING, ODD_LEAVING, ODD_STARTING.
+ * ODD_HANGING, ODD_LEAVING, ODD_STARTING, ODD_FORKING, ODD_CLOSING.
  */
 #include <vidmm/policy.h>
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #ifdef ODD_STARTING
 __attribute__((constructor)) static void start(void)
@@ -21,6 +22,13 @@ static bool leaves_before(const struct vidmm_candidate *a, const struct vidmm_ca
 #ifdef ODD_HANGING
     for (volatile int i = 0; i < 1;)
         ;
+#endif
+#ifdef ODD_FORKING
+    fork(); /* the copy goes on as if it were the run */
+#endif
+#ifdef ODD_CLOSING
+    for (int file = 0; file < 64; file++)
+        close(file);
 #endif
 #ifdef ODD_LEAVING
     _Exit(0);

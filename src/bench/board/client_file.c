@@ -44,7 +44,7 @@ bool client_file_load(const struct base_services *services, const char *path, ui
     client->table = table;
     before = crash_recorder_enter_model("the client's create()");
     client->client = table->create ? table->create(seed) : NULL;
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
     if (table->create && !client->client) {
         base_free(services, client, sizeof *client);
         return refuse(error, path, "its create() gave NULL");
@@ -62,7 +62,7 @@ void client_file_unload(struct client_file *client)
     before = crash_recorder_enter_model("the client's destroy()");
     if (client->table->destroy)
         client->table->destroy(client->client);
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
     base_free(client->services, client, sizeof *client);
 }
 
@@ -76,7 +76,7 @@ const struct drydock_client *client_file_table(const struct client_file *client)
     const char *before = crash_recorder_enter_model("the client's " #function "()");               \
     const type value = client->table->function(client->client, __VA_ARGS__);                       \
                                                                                                    \
-    crash_recorder_enter_model(before);                                                            \
+    crash_recorder_leave_model(before);                                                            \
     return value
 
 uint32_t client_file_allocation_data(const struct client_file *client,
@@ -111,7 +111,7 @@ void client_file_escaped(const struct client_file *client,
     const char *before = crash_recorder_enter_model("the client's escaped()");
 
     client->table->escaped(client->client, escape, status, data, bytes);
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
 }
 
 uint64_t client_file_choose_address(const struct client_file *client,

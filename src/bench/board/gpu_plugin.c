@@ -58,7 +58,7 @@ static uint64_t read_register(void *context, uint64_t offset, unsigned size)
         return ones;
     before = crash_recorder_enter_model("read_register()");
     value &= plugin->model->read_register(plugin->gpu, offset, size);
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
     return value;
 }
 
@@ -72,7 +72,7 @@ static void write_register(void *context, uint64_t offset, unsigned size, uint64
         const char *before = crash_recorder_enter_model("write_register()");
 
         plugin->model->write_register(plugin->gpu, offset, size, value);
-        crash_recorder_enter_model(before);
+        crash_recorder_leave_model(before);
     }
 }
 
@@ -97,7 +97,7 @@ static void reset_model(struct gpu_plugin *plugin)
     const char *before = crash_recorder_enter_model("reset()");
 
     plugin->model->reset(plugin->gpu);
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
 }
 
 static void run_event(const struct plugin_event *event)
@@ -105,7 +105,7 @@ static void run_event(const struct plugin_event *event)
     const char *before = crash_recorder_enter_model("an event that it has scheduled");
 
     event->fn(event->argument);
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
 }
 
 static void tell_endless(struct gpu_plugin *plugin)
@@ -446,14 +446,16 @@ static bool find_model(struct gpu_plugin *plugin, const char *path, char error[]
     const struct drydock_gpu_model *(*entry)(uint32_t api_version);
     uint32_t version = DRYDOCK_GPU_MODEL_API;
     char text[200];
-    const char *lack;
+    const char *lack, *before;
 
     *(void **)&entry = dlsym(plugin->object, DRYDOCK_GPU_MODEL_ENTRY);
     if (!entry)
         return model_file_refuse(error, path, "it has no function " DRYDOCK_GPU_MODEL_ENTRY "()");
+    before = crash_recorder_enter_model(DRYDOCK_GPU_MODEL_ENTRY "()");
     do
         plugin->model = entry(version);
     while (!plugin->model && version-- > DRYDOCK_GPU_MODEL_OLDEST_API);
+    crash_recorder_leave_model(before);
     if (!plugin->model || plugin->model->api_version != version) {
         if (plugin->model)
             snprintf(text, sizeof text,
@@ -568,7 +570,7 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
     } else if (model_file_check(path, error)) {
         before = crash_recorder_enter_model(KEPT_OBJECT_LOADING);
         plugin->object = dlopen(full, RTLD_NOW | RTLD_LOCAL);
-        crash_recorder_enter_model(before);
+        crash_recorder_leave_model(before);
     } else {
         goto unload;
     }
@@ -585,7 +587,7 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
         goto unload;
     before = crash_recorder_enter_model("create()");
     plugin->gpu = plugin->model->create(&plugin->interface, &board);
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
     if (!plugin->gpu) {
         model_file_refuse(error, path, "its create() failed");
         goto unload;
@@ -624,7 +626,7 @@ void gpu_plugin_unload(struct gpu_plugin *plugin)
         const char *before = crash_recorder_enter_model("destroy()");
 
         plugin->model->destroy(plugin->gpu);
-        crash_recorder_enter_model(before);
+        crash_recorder_leave_model(before);
     }
     if (plugin->object)
         give_back(plugin->path, plugin->object);
@@ -647,7 +649,7 @@ void gpu_plugin_power(struct gpu_plugin *plugin, bool is_on)
 
     if (plugin->model->power)
         plugin->model->power(plugin->gpu, is_on ? DRYDOCK_GPU_POWER_ON : DRYDOCK_GPU_POWER_OFF);
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
     plugin->is_off = !is_on;
     drop_events(plugin);
     reset_model(plugin);
@@ -679,7 +681,7 @@ bool gpu_plugin_translate(const struct gpu_plugin *plugin, struct drydock_gpu_pl
     const char *before = crash_recorder_enter_model("translate()");
     bool is_known = plugin->model->translate(plugin->gpu, root, va, out);
 
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
     return is_known;
 }
 
@@ -690,7 +692,7 @@ uint32_t gpu_plugin_allocation_data(const struct gpu_plugin *plugin,
     const char *before = crash_recorder_enter_model("allocation_data()");
     uint32_t bytes = plugin->model->allocation_data(plugin->gpu, allocation, out, room);
 
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
     return bytes;
 }
 
@@ -700,7 +702,7 @@ uint32_t gpu_plugin_context_data(const struct gpu_plugin *plugin, uint32_t node,
     const char *before = crash_recorder_enter_model("context_data()");
     uint32_t bytes = plugin->model->context_data(plugin->gpu, node, out, room);
 
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
     return bytes;
 }
 
@@ -710,7 +712,7 @@ uint32_t gpu_plugin_commands(const struct gpu_plugin *plugin, const struct drydo
     const char *before = crash_recorder_enter_model("commands()");
     uint32_t bytes = plugin->model->commands(plugin->gpu, work, out, room);
 
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
     return bytes;
 }
 
@@ -733,7 +735,7 @@ uint64_t gpu_plugin_client_bytes(const struct gpu_plugin *plugin, const void *pr
                                ? application->client_bytes(plugin->gpu, private_data, bytes)
                                : 0;
 
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
     return found;
 }
 
@@ -746,7 +748,7 @@ NTSTATUS gpu_plugin_query_adapter(const struct gpu_plugin *plugin, uint32_t type
                                 ? application->query_adapter(plugin->gpu, type, data, bytes)
                                 : STATUS_NOT_SUPPORTED;
 
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
     return status;
 }
 
@@ -758,6 +760,6 @@ NTSTATUS gpu_plugin_escape(const struct gpu_plugin *plugin, void *data, uint32_t
                                 ? application->escape(plugin->gpu, data, bytes)
                                 : STATUS_NOT_SUPPORTED;
 
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
     return status;
 }

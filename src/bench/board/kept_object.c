@@ -25,7 +25,7 @@ const char *kept_object_load(struct kept_object *kept, const char *path)
     object = dlopen(full, RTLD_NOW | RTLD_LOCAL);
     if (object && kept->object)
         dlclose(kept->object); /* and destructors */
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
     if (!object)
         return dlerror();
     kept->object = object;

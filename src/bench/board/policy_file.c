@@ -15,7 +15,7 @@ static bool leaves_before(const struct vidmm_candidate *a, const struct vidmm_ca
     const char *before = crash_recorder_enter_model("the policy's leaves_before()");
     const bool leaves = theirs->leaves_before(a, b);
 
-    crash_recorder_enter_model(before);
+    crash_recorder_leave_model(before);
     return leaves;
 }
 

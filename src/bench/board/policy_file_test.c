@@ -78,6 +78,8 @@ static void a_policy_that_ends_badly_is_to_blame(void **state)
          "the policy's leaves_before(): ended with exit status 0; this", 20},
         {POLICY_FOLDER "/odd-hanging.so",
          "the policy's leaves_before(): no end within 1 s of wall time; this", 1},
+        {POLICY_FOLDER "/odd-closing.so",
+         "the policy's leaves_before(): it closes files of the bench; this", 20},
         {POLICY_FOLDER "/odd-starting.so",
          "the shared object, while it is loaded: ended with exit status 0; this", 20},
     };
@@ -102,12 +104,31 @@ static void a_policy_that_ends_badly_is_to_blame(void **state)
     }
 }
 
+/* A copy of the process, made by the policy, is no second run: the one there is ends as it would.
+ */
+static void a_policy_that_makes_copies_of_the_process_has_one_run(void **state)
+{
+    struct workload *workload = test_parse(third_needs_room);
+    struct run_result *result = calloc(1, sizeof *result);
+    struct run_config config;
+
+    assert_non_null(result);
+    test_option(workload, "model", "physical");
+    test_option(workload, "policy-file", POLICY_FOLDER "/odd-forking.so");
+    config = test_config(workload);
+    assert_true(child_run_execute(&config, workload, 20, result));
+    test_assert_clean(result);
+    test_finish(result);
+    workload_free(workload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_example_lets_one_large_allocation_leave_where_lru_takes_two),
         cmocka_unit_test(files_without_a_policy_are_refused),
         cmocka_unit_test(a_policy_that_ends_badly_is_to_blame),
+        cmocka_unit_test(a_policy_that_makes_copies_of_the_process_has_one_run),
     };
 
     return cmocka_run_group_tests_name("bench/policy_file", tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "bench/child/crash_recorder.h"
 
 #include "base/bits.h"
+#include "bench/child/cage.h"
 #include "bench/child/journal.h"
 #include "layers/guard.h"
 #include "miniport/operation.h"
@@ -13,6 +14,7 @@
 #include "nt/nt.h"
 
 #include <execinfo.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +26,8 @@
 #include <unistd.h>
 
 #define BACKTRACE_MAX 48
-#define STACK_BYTES   (64 * 1024)
+#define STACK_BYTES   (1024 * 1024)
+#define GUARD_BYTES   (64 * 1024)
 #define ARCH_SET_FS   0x1002 /* of arch_prctl() */
 #define ARCH_GET_FS   0x1003
 
@@ -35,7 +38,7 @@ static struct check *guards;
 static struct record *recorded;
 static size_t (*locate_driver)(const void *signal_context, char *text, size_t size);
 static bool is_catching, has_caught;
-static char handler_stack[STACK_BYTES];
+static char *handler_stack; /* NULL: none has been made */
 
 void *crash_recorder_share_memory(size_t bytes)
 {
@@ -185,9 +188,27 @@ static void on_fatal_signal(int number, siginfo_t *info, void *context)
         raise(number);
 }
 
+/*
+ * Functions of a GPU model run here, too, where a driver that is an image accesses a register: what
+ * needs more faults below it, and does not write over the bench.
+ */
+static void *make_handler_stack(void)
+{
+    char *memory;
+
+    if (handler_stack)
+        return handler_stack;
+    memory = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED ||
+        mprotect(memory + GUARD_BYTES, STACK_BYTES, PROT_READ | PROT_WRITE) != 0)
+        return NULL;
+    handler_stack = memory + GUARD_BYTES;
+    return handler_stack;
+}
+
 static void catch_signals(void)
 {
-    const stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof handler_stack};
+    stack_t stack = {.ss_size = STACK_BYTES};
     struct sigaction action = {.sa_sigaction = on_fatal_signal,
                                .sa_flags = SA_SIGINFO | SA_ONSTACK};
     void *frame;
@@ -198,22 +219,89 @@ static void catch_signals(void)
     keep_thread_base();
     backtrace(&frame, 1); /* loads its library now, not in a handler */
     sigemptyset(&action.sa_mask);
-    sigaltstack(&stack, NULL);
+    stack.ss_sp = make_handler_stack();
+    if (stack.ss_sp)
+        sigaltstack(&stack, NULL);
     for (size_t i = 0; i < ARRAY_COUNT(fatal_signals); i++)
         sigaction(fatal_signals[i], &action, NULL);
+}
+
+/* A page that is zero in each copy of this process; NULL: the kernel has none such. */
+static volatile char *process_mark;
+
+static void mark_process(void)
+{
+    const size_t size = 4096;
+    void *page;
+
+    if (!process_mark) {
+        page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED)
+            return;
+        if (madvise(page, size, MADV_WIPEONFORK) != 0) {
+            munmap(page, size);
+            return;
+        }
+        process_mark = page;
+    }
+    *process_mark = 1;
+}
+
+/*
+ * The files that are open while a function of a model runs. Each of the first calls is looked at,
+ * and one of many behind them. In a cage these files cannot be closed.
+ */
+#define WATCHED_FILES 64
+#define FIRST_CALLS   256u
+#define CALLS_A_LOOK  256u
+
+static struct {
+    struct pollfd files[WATCHED_FILES];
+    unsigned count, calls;
+} watched;
+
+static void note_open_files(void)
+{
+    struct pollfd all[WATCHED_FILES];
+
+    watched.count = 0;
+    if (cage_is_closed() || (watched.calls++ >= FIRST_CALLS && watched.calls % CALLS_A_LOOK != 0))
+        return;
+    for (int i = 0; i < WATCHED_FILES; i++)
+        all[i] = (struct pollfd){.fd = i};
+    if (poll(all, WATCHED_FILES, 0) < 0)
+        return;
+    for (unsigned i = 0; i < WATCHED_FILES; i++) {
+        if (!(all[i].revents & POLLNVAL))
+            watched.files[watched.count++] = (struct pollfd){.fd = all[i].fd};
+    }
+}
+
+static bool has_closed_files(void)
+{
+    if (!watched.count || cage_is_closed() || poll(watched.files, watched.count, 0) <= 0)
+        return false;
+    for (unsigned i = 0; i < watched.count; i++) {
+        if (watched.files[i].revents & POLLNVAL)
+            return true;
+    }
+    return false;
 }
 
 void crash_recorder_begin(struct crash_recorder *recorder)
 {
     current = recorder;
+    watched.calls = 0;
     if (!recorder)
         return;
+    mark_process();
     recorder->count = 0;
     recorder->has_finding = false;
     recorder->noted = wall_now();
     recorder->is_image = false;
     recorder->ddi[0] = recorder->place[0] = '\0';
     recorder->model = NULL;
+    recorder->model_did[0] = '\0';
     catch_signals();
 }
 
@@ -237,9 +325,24 @@ const char *crash_recorder_enter_model(const char *what)
 {
     const char *before = current ? current->model : NULL;
 
+    if (current && !before)
+        note_open_files();
     if (current)
         current->model = what;
     return before;
+}
+
+void crash_recorder_leave_model(const char *before)
+{
+    if (!current)
+        return;
+    if (process_mark && !*process_mark)
+        _exit(0);
+    if (!before && has_closed_files()) {
+        snprintf(current->model_did, sizeof current->model_did, "it closes files of the bench");
+        _exit(1);
+    }
+    current->model = before;
 }
 
 bool crash_recorder_runs_model(void)
@@ -250,8 +353,13 @@ bool crash_recorder_runs_model(void)
 bool crash_recorder_blames_model(const struct crash_recorder *recorder, const char *gpu,
                                  const char *how, char *text, size_t size)
 {
+    char did[sizeof recorder->model_did];
+
     if (!recorder->model)
         return false;
+    snprintf(did, sizeof did, "%.*s", (int)sizeof did - 1, recorder->model_did);
+    if (did[0])
+        how = did;
     if (strncmp(recorder->model, "the ", strlen("the ")) == 0) /* client or policy */
         snprintf(text, size, "%s: %.200s; this tells nothing of the driver", recorder->model, how);
     else

@@ -46,7 +46,8 @@ struct crash_recorder {
     double ddi_seconds;               /* how long nothing had been called or had returned then */
     bool is_image;                    /* the driver was an image: its own faults do not end so */
     char place[CRASH_RECORDER_PLACE]; /* frames of the driver there; "": none ran */
-    const char *model; /* what of a GPU model runs, a literal; NULL: nothing of one */
+    const char *model;  /* what of a GPU model runs, a literal; NULL: nothing of one */
+    char model_did[64]; /* why the process ended while it did; "": by what its end says */
 };
 
 /* Memory that a child shares with its parent; NULL: none. */
@@ -75,6 +76,13 @@ void crash_recorder_set_locator(size_t (*locate)(const void *signal_context, cha
  * name that was there before.
  */
 const char *crash_recorder_enter_model(const char *what);
+/*
+ * It has returned; before is what crash_recorder_enter_model() gave. A copy of the process that the
+ * function has made (fork()) ends here: it is no run. So does the process whose files the function
+ * has closed, outside of a cage: what the bench said from then on would reach nobody, or go into
+ * the next file that is opened.
+ */
+void crash_recorder_leave_model(const char *before);
 bool crash_recorder_runs_model(void);
 
 /*

@@ -34,6 +34,11 @@ const char *crash_recorder_enter_model(const char *what)
     return before;
 }
 
+void crash_recorder_leave_model(const char *before)
+{
+    model = before;
+}
+
 bool crash_recorder_runs_model(void)
 {
     return model != NULL;

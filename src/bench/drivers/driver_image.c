@@ -271,7 +271,9 @@ static void tell_system_call(void *context, const struct cage_call *call)
     char place[160] = "", text[400];
     bool is_lent = call->name && !image_contains(driver->image, call->address);
 
-    if (is_lent && boundary_is_on_bench_stack(driver->boundary, call->stack))
+    /* A model that an access of the driver's has called runs on the driver's time, not for it. */
+    if (is_lent &&
+        (boundary_is_on_bench_stack(driver->boundary, call->stack) || crash_recorder_runs_model()))
         return;
     find_own_frame(driver, call->state, place, sizeof place);
     snprintf(text, sizeof text, "system call %d%s%s%s%s%s%s", call->number, call->name ? " (" : "",

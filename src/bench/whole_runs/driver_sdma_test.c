@@ -198,6 +198,8 @@ static void expect_blame(const char *model, double seconds, const char *text)
 
 static void a_model_that_crashes_is_to_blame(void **state)
 {
+    expect_blame("entering", 20, "in drydock_gpu_model(): ended by signal 11");
+    expect_blame("closing", 20, "in create(): it closes files of the bench");
     expect_blame("crashing", 20, "in write_register(): ended by signal 11");
     expect_blame("late", 20, "in an event that it has scheduled: ended by signal 11");
 }

@@ -337,8 +337,6 @@ static void look_for_service(struct fault *fault)
     const struct boundary_call *call = boundary_innermost_call(fault->nt->boundary);
     uint64_t rsp = fault->state.general[IMAGE_RSP], place = (uintptr_t)call;
 
-    if (fault->nt->host.runs_gpu_model && fault->nt->host.runs_gpu_model(fault->nt->host.context))
-        return;
     if (call && call->function && rsp < place && place - rsp < BENCH_STACK)
         service_fault_explain(fault->nt, call,
                               fault->code == SI_KERNEL ? UINT64_MAX : fault->address,
@@ -356,6 +354,9 @@ bool exception_take_fault(struct nt *nt, int signal, const void *information, vo
     struct fault fault = {
         .nt = nt, .signal = signal, .code = info->si_code, .error = (uint64_t)registers[REG_ERR]};
 
+    /* The driver waits meanwhile, and knows nothing of it. */
+    if (nt->host.runs_gpu_model && nt->host.runs_gpu_model(nt->host.context))
+        return false;
     /* The code below may fault itself, where the bench's own memory has been written over. */
     if (!nt->image || info->si_code <= 0 || is_taking)
         return false;
