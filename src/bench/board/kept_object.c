@@ -6,10 +6,12 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const char *kept_object_load(struct kept_object *kept, const char *path)
 {
     char full[sizeof kept->path];
+    struct stat status;
     const char *before;
     void *object;
 
@@ -21,6 +23,8 @@ const char *kept_object_load(struct kept_object *kept, const char *path)
         return NULL;
     if (cage_is_closed())
         return "this process may load no other library";
+    if (stat(full, &status) == 0 && !S_ISREG(status.st_mode))
+        return "it is no file";                               /* a pipe would be waited for */
     before = crash_recorder_enter_model(KEPT_OBJECT_LOADING); /* constructors run */
     object = dlopen(full, RTLD_NOW | RTLD_LOCAL);
     if (object && kept->object)

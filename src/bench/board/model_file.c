@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool model_file_refuse(char error[GPU_PLUGIN_ERROR_BYTES], const char *path, const char *text)
 {
@@ -19,11 +20,15 @@ bool model_file_refuse(char error[GPU_PLUGIN_ERROR_BYTES], const char *path, con
 
 bool model_file_check(const char *path, char error[GPU_PLUGIN_ERROR_BYTES])
 {
-    FILE *file = fopen(path, "rb");
+    struct stat status;
+    FILE *file;
     Elf64_Ehdr header;
     size_t got;
     char text[160];
 
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return model_file_refuse(error, path, "it is no file"); /* a pipe would be waited for */
+    file = fopen(path, "rb");
     if (!file)
         return model_file_refuse(error, path, strerror(errno));
     got = fread(&header, 1, sizeof header, file);

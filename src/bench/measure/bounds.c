@@ -1,5 +1,7 @@
 #include "bench/measure/bounds.h"
 
+#include "workload/named_file.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,7 @@ static bool add(struct bounds *bounds, const char *key, size_t length, double bo
 
 bool bounds_read(struct bounds *bounds, const char *path, char message[BOUNDS_MESSAGE_BYTES])
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = named_file_open(path, "r");
     char line[256];
     unsigned number = 0;
     bool is_fine = true;

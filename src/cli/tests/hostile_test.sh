@@ -67,7 +67,7 @@ drydock_ends() { # NAME STATUS WHAT ARGUMENTS...: in the background, as each tak
         timeout 30 "$drydock" "$@" >"told.$name" 2>&1
         got=$?
         [ $got -eq "$wanted" ] || echo "drydock $* exits with $got (expected $wanted)" >>"failed.$name"
-        grep -q "$what.*nobody has opened the other end of this pipe" "told.$name" ||
+        grep -q "$what" "told.$name" && grep -q "other end of this pipe\|cannot be read" "told.$name" ||
             echo "drydock $* does not name the pipe: $(tail -n 3 "told.$name")" >>"failed.$name"
     ) &
 }
@@ -88,6 +88,7 @@ drydock_ends import 2 'pipe.import: cannot write' import "$small" -o pipe.import
 drydock_ends shrink 2 'pipe.shrink: cannot write' shrink bad/findings/physical-1.case --seconds 1 -o pipe.shrink
 drydock_ends trace 2 "cannot write 'pipe.trace'" trace small.run -o pipe.trace
 drydock_ends text 2 "cannot write 'pipe.text'" trace small.run --text -o pipe.text
+drydock_ends bounds 2 "pipe.bounds: cannot be read" bench pages --quick --bounds pipe.bounds
 drydock_ends report 2 "cannot write 'pipe.report'" report small.run -o pipe.report
 wait
 cat failed.* 2>/dev/null && fail "pipes without another end"
@@ -96,6 +97,14 @@ grep -q '^drydock-case 1' told.shrink || fail "shrink loses what it has made"
 mkfifo pipe
 expect 2 trace pipe
 says 'is no file'
+expect 2 query pipe
+says "cannot open 'pipe': it is no file"
+expect 2 check --seeds 1 --db pipe
+says "cannot open 'pipe': it is no file"
+for option in gpu policy-file client-file; do
+    expect 2 run "$small" --no-out --run-limit 20 --$option ./pipe
+    says "pipe'?: it is no file"
+done
 # With somebody there all is as with any file.
 cat pipe >taken &
 expect 0 gen random -o pipe

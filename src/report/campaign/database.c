@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define APPLICATION   0x44524459 /* "DRDY" */
 #define VERSION       1
@@ -185,8 +186,15 @@ static bool check_form(struct database *database, bool may_make, char error[512]
 static bool open_file(const char *path, int flags, struct database **out, char error[512])
 {
     struct database *database = calloc(1, sizeof *database);
+    struct stat status;
 
     *out = NULL;
+    if (path && stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        snprintf(error, 512, "cannot open '%.300s': it is no file",
+                 path); /* a pipe is waited for */
+        free(database);
+        return false;
+    }
     snprintf(error, 512, "no memory");
     if (!database)
         return false;
