@@ -388,18 +388,6 @@ static bool finish_folder(const struct request *request, struct report_folder *f
     return true;
 }
 
-/* Told before the program is started, not when it has ended. */
-static bool may_write(const char *path)
-{
-    FILE *file = path ? fopen(path, "ae") : NULL;
-
-    if (path && !file)
-        cli_error("cannot write '%s': %s", path, strerror(errno));
-    if (file)
-        fclose(file);
-    return !path || file;
-}
-
 /* What is said of it when it is over. */
 static enum cli_status tell_end(const struct request *request, const struct exec_server *server,
                                 const struct run_result *result)
@@ -443,7 +431,9 @@ static enum cli_status serve(const struct request *request, const char *folder)
     struct run_config config;
     int record = 0;
 
-    if (!options_of_case || !may_write(request->values[OPTION_RECORD]) ||
+    /* Told before the program is started, not when it has ended. */
+    if (!options_of_case ||
+        (request->values[OPTION_RECORD] && !cli_may_write(request->values[OPTION_RECORD])) ||
         !open_folder(request, &results, &record)) {
         status = CLI_USAGE;
         goto free_memory;
