@@ -259,8 +259,9 @@
  * Context-save area. A submission with SGPU_SUBMIT_SAVE starts by loading it and ends by storing it
  * with runs one higher. Loading faults with SGPU_FAULT_SAVE_AREA unless magic, node and root are
  * those of the submission, root_check is SGPU_SAVE_ROOT_CHECK(root), runs is SAVE_RUNS (unless that
- * is SGPU_SAVE_RUNS_ANY), and the last 8 bytes of the area hold runs too. The driver makes the
- * first image, with runs 0; what lies between head and tail is the node's own.
+ * is SGPU_SAVE_RUNS_ANY), and the last 8 bytes of the area hold runs too. Address and size are
+ * multiples of 8, and the head is in one piece of memory. The driver makes the first image, with
+ * runs 0; what lies between head and tail is the node's own.
  */
 #define SGPU_SAVE_MAGIC            0x56415353u /* "SSAV" */
 #define SGPU_SAVE_RUNS_ANY         (~0ull)

@@ -171,6 +171,40 @@ static void what_reaches_system_memory_is_told_while_it_is_watched(void **state)
     rig_fini(&rig);
 }
 
+/* The command lies in local memory, so that nothing but what it fills can be system memory. */
+static void system_memory_is_reached_by_its_address_and_through_slots(void **state)
+{
+    static const struct sgpu_observer observer = {.system_reached = count_access};
+    const uint64_t commands = 2 * MiB, slot_page = 0x9000;
+    const struct {
+        uint64_t to;
+        bool is_system;
+    } rows[] = {{0, false}, {SGPU_PA_SYSTEM | 0x8000, true}, {SGPU_PA_APERTURE, true}};
+    struct rig rig;
+
+    rig_init(&rig);
+    rig_gart(&rig, SGPU_OP_GART_WRITE, 0, 0, 1, &(uint64_t){slot_page / PAGE_BYTES});
+    rig_execute(&rig, SGPU_NODE_COPY);
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        uint8_t packet[sizeof(struct sgpu_packet_fill)];
+        unsigned count = 0;
+
+        rig_fill(&rig, rows[i].to, PAGE_BYTES, 1);
+        assert_int_equal(rig.used, sizeof packet);
+        page_store_read(rig.ram, rig.command_pa, packet, sizeof packet);
+        page_store_write(rig.local, commands, packet, sizeof packet);
+        rig.used = 0;
+        sgpu_set_observer(rig.gpu, &observer, &count);
+        sgpu_watch_system_memory(rig.gpu, true);
+        rig_expect_done(&rig, SGPU_NODE_COPY,
+                        rig_submit_at(&rig, SGPU_NODE_COPY, commands, 0, sizeof packet, 0));
+        sgpu_watch_system_memory(rig.gpu, false);
+        assert_int_equal(count != 0, rows[i].is_system);
+    }
+    assert_int_equal(page_store_value(rig.ram, slot_page / PAGE_BYTES), 1);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +215,7 @@ int main(void)
         cmocka_unit_test(a_logical_run_ends_with_the_ram),
         cmocka_unit_test(the_agp_window_begins_at_its_first_byte),
         cmocka_unit_test(what_reaches_system_memory_is_told_while_it_is_watched),
+        cmocka_unit_test(system_memory_is_reached_by_its_address_and_through_slots),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

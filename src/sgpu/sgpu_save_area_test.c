@@ -21,8 +21,8 @@ static void put(struct rig *rig, uint64_t address, uint64_t word)
     page_store_write(rig->local, address, &word, sizeof word);
 }
 
-/* A lawful area that has been run in so many times. */
-static void make_area(struct rig *rig, uint64_t runs)
+/* Lawful but for where it lies, and run in so many times. */
+static void make_area_at(struct rig *rig, uint64_t address, uint32_t bytes, uint64_t runs)
 {
     const struct sgpu_save_area area = {.magic = SGPU_SAVE_MAGIC,
                                         .node = NODE,
@@ -30,8 +30,13 @@ static void make_area(struct rig *rig, uint64_t runs)
                                         .root_check = SGPU_SAVE_ROOT_CHECK(ROOT),
                                         .runs = runs};
 
-    page_store_write(rig->local, AREA, &area, sizeof area);
-    put(rig, AREA + AREA_BYTES - 8, runs);
+    page_store_write(rig->local, address, &area, sizeof area);
+    put(rig, address + bytes - 8, runs);
+}
+
+static void make_area(struct rig *rig, uint64_t runs)
+{
+    make_area_at(rig, AREA, AREA_BYTES, runs);
 }
 
 /* Submits a fill of one page at 0x9000, in the area. */
@@ -115,6 +120,70 @@ static void an_area_that_is_not_this_contexts_faults(void **state)
     }
 }
 
+static void an_area_is_of_words_and_has_room_for_its_head(void **state)
+{
+    const uint32_t least = sizeof(struct sgpu_save_area);
+    const struct {
+        uint64_t area;
+        uint32_t bytes;
+        bool is_one;
+    } rows[] = {
+        {AREA + 4, AREA_BYTES, false},
+        {AREA, AREA_BYTES - 4, false},
+        {AREA, least, true},
+        {AREA, least - 8, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        struct rig rig;
+
+        rig_init(&rig);
+        make_area_at(&rig, rows[i].area, rows[i].bytes, 7);
+        if (rows[i].bytes < least) /* whose last word would be root_check */
+            put(&rig, AREA + least - 8, SGPU_SAVE_ROOT_CHECK(ROOT));
+        if (rows[i].is_one)
+            rig_expect_done(&rig, NODE, submit_in(&rig, rows[i].area, rows[i].bytes, 7));
+        else
+            rig_expect_fault_at(&rig, NODE, submit_in(&rig, rows[i].area, rows[i].bytes, 7),
+                                SGPU_FAULT_SAVE_AREA, rows[i].area);
+        assert_int_equal(has_run(&rig), rows[i].is_one);
+        rig_fini(&rig);
+    }
+}
+
+/* Its head is in one piece of memory: not in two, and not where nothing is kept. */
+static void an_area_that_no_piece_of_memory_holds_faults(void **state)
+{
+    const uint64_t va = UINT64_C(0x200000), end = va + PAGE_BYTES;
+
+    for (unsigned is_zero = 0; is_zero < 2; is_zero++) {
+        struct sgpu_save_area area = {.magic = SGPU_SAVE_MAGIC, .node = NODE, .runs = 3};
+        uint64_t at = is_zero ? va : end - 16, size, root;
+        struct rig rig;
+
+        rig_init(&rig);
+        root = rig_root(&rig);
+        rig_map(&rig, root, va, 1, SGPU_PTE_VALID | (is_zero ? SGPU_PTE_ZERO : AREA));
+        rig_map(&rig, root, end, 1, SGPU_PTE_VALID | (AREA + 4 * PAGE_BYTES));
+        area.root = root;
+        area.root_check = SGPU_SAVE_ROOT_CHECK(root);
+        page_store_write(rig.local, AREA + PAGE_BYTES - 16, &area, 16);
+        page_store_write(rig.local, AREA + PAGE_BYTES, &area.root_check, 16);
+        put(&rig, AREA + 4 * PAGE_BYTES - 16 + AREA_BYTES - 8, 3);
+        rig_fill(&rig, 0x9000, PAGE_BYTES, 0x1234abcd);
+        size = rig.used;
+        rig_write(&rig, SGPU_REG_NODE(NODE) + SGPU_NODE_SAVE_AREA, 8, at);
+        rig_write(&rig, SGPU_REG_NODE(NODE) + SGPU_NODE_SAVE_RUNS, 8, 3);
+        rig_write(&rig, SGPU_REG_NODE(NODE) + SGPU_NODE_SAVE_BYTES, 4, AREA_BYTES);
+        rig_expect_fault_at(&rig, NODE,
+                            rig_submit_at(&rig, NODE, SGPU_PA_SYSTEM | rig.command_pa, root, size,
+                                          SGPU_SUBMIT_SAVE | SGPU_SUBMIT_SAVE_VIRTUAL),
+                            SGPU_FAULT_SAVE_AREA, at);
+        assert_false(has_run(&rig));
+        rig_fini(&rig);
+    }
+}
+
 /* It can be loaded and not stored: the submission does not complete. */
 static void an_area_that_cannot_be_written_faults_at_the_end(void **state)
 {
@@ -150,6 +219,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_run_is_counted_at_both_ends_of_the_area),
         cmocka_unit_test(an_area_that_is_not_this_contexts_faults),
+        cmocka_unit_test(an_area_is_of_words_and_has_room_for_its_head),
+        cmocka_unit_test(an_area_that_no_piece_of_memory_holds_faults),
         cmocka_unit_test(an_area_that_cannot_be_written_faults_at_the_end),
     };
 
