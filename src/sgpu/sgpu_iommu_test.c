@@ -148,6 +148,72 @@ static void the_agp_window_begins_at_its_first_byte(void **state)
     rig_fini(&rig);
 }
 
+struct pieces {
+    unsigned count;
+    uint64_t address, bytes; /* of the last one */
+};
+
+static void note_piece(void *context, const struct sgpu_command *command, struct page_store *store,
+                       uint64_t address, uint64_t bytes)
+{
+    struct pieces *pieces = context;
+
+    pieces->count++;
+    pieces->address = address;
+    pieces->bytes = bytes;
+}
+
+/* As long as pages that follow one another there are followed by the next one in memory. */
+static void what_lies_in_a_row_behind_the_iommu_is_one_run(void **state)
+{
+    static const struct sgpu_observer observer = {.wrote = note_piece};
+    const uint64_t offset = PAGE_BYTES - 8, bytes = 2 * PAGE_BYTES + 16; /* to the fourth page */
+    struct pieces pieces = {0};
+    uint64_t first, pfns[4];
+    struct rig rig;
+
+    rig_init(&rig);
+    assert_true(machine_alloc_contiguous(rig.machine, ARRAY_COUNT(pfns), 1, &first));
+    for (unsigned i = 0; i < ARRAY_COUNT(pfns); i++)
+        pfns[i] = first + i;
+    assert_true(
+        machine_iommu_map(machine_iommu(rig.machine), MACHINE_AGP, 0, ARRAY_COUNT(pfns), pfns));
+    sgpu_set_observer(rig.gpu, &observer, &pieces);
+    rig_fill(&rig, SGPU_PA_SYSTEM | (MACHINE_AGP_BASE + offset), bytes, 0x55);
+    rig_execute(&rig, SGPU_NODE_COPY);
+    assert_int_equal(pieces.count, 1);
+    assert_int_equal(pieces.address, first * PAGE_BYTES + offset);
+    assert_int_equal(pieces.bytes, bytes);
+    rig_fini(&rig);
+}
+
+/* How long a copy of 2 MiB out of local memory takes. */
+static uint64_t time_copy(struct rig *rig, uint64_t to)
+{
+    uint64_t start = machine_now(rig->machine);
+
+    rig_copy(rig, 0, to, 0, 2 * MiB);
+    rig_execute(rig, SGPU_NODE_COPY);
+    return machine_now(rig->machine) - start;
+}
+
+static void memory_behind_the_iommu_is_as_far_as_other_system_memory(void **state)
+{
+    enum { PAGES = 512 };
+    uint64_t first, pfns[PAGES], direct, remapped;
+    struct rig rig;
+
+    rig_init(&rig);
+    assert_true(machine_alloc_contiguous(rig.machine, PAGES, 1, &first));
+    for (unsigned i = 0; i < PAGES; i++)
+        pfns[i] = first + i;
+    assert_true(machine_iommu_map(machine_iommu(rig.machine), MACHINE_AGP, 0, PAGES, pfns));
+    direct = time_copy(&rig, SGPU_PA_SYSTEM | first * PAGE_BYTES);
+    remapped = time_copy(&rig, SGPU_PA_SYSTEM | MACHINE_AGP_BASE);
+    assert_in_range(remapped * 100, direct * 98, direct * 102);
+    rig_fini(&rig);
+}
+
 static void count_access(void *context)
 {
     ++*(unsigned *)context;
@@ -178,8 +244,13 @@ static void system_memory_is_reached_by_its_address_and_through_slots(void **sta
     const uint64_t commands = 2 * MiB, slot_page = 0x9000;
     const struct {
         uint64_t to;
-        bool is_system;
-    } rows[] = {{0, false}, {SGPU_PA_SYSTEM | 0x8000, true}, {SGPU_PA_APERTURE, true}};
+        bool is_system, is_fault;
+    } rows[] = {
+        {0, false, false},
+        {SGPU_PA_SYSTEM | 0x8000, true, false},
+        {SGPU_PA_APERTURE, true, false},
+        {SGPU_PA_SYSTEM | 64 * MiB, false, true}, /* behind its end */
+    };
     struct rig rig;
 
     rig_init(&rig);
@@ -188,6 +259,7 @@ static void system_memory_is_reached_by_its_address_and_through_slots(void **sta
     for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         uint8_t packet[sizeof(struct sgpu_packet_fill)];
         unsigned count = 0;
+        uint32_t fence;
 
         rig_fill(&rig, rows[i].to, PAGE_BYTES, 1);
         assert_int_equal(rig.used, sizeof packet);
@@ -196,8 +268,11 @@ static void system_memory_is_reached_by_its_address_and_through_slots(void **sta
         rig.used = 0;
         sgpu_set_observer(rig.gpu, &observer, &count);
         sgpu_watch_system_memory(rig.gpu, true);
-        rig_expect_done(&rig, SGPU_NODE_COPY,
-                        rig_submit_at(&rig, SGPU_NODE_COPY, commands, 0, sizeof packet, 0));
+        fence = rig_submit_at(&rig, SGPU_NODE_COPY, commands, 0, sizeof packet, 0);
+        if (rows[i].is_fault)
+            rig_expect_fault_at(&rig, SGPU_NODE_COPY, fence, SGPU_FAULT_BUS, rows[i].to);
+        else
+            rig_expect_done(&rig, SGPU_NODE_COPY, fence);
         sgpu_watch_system_memory(rig.gpu, false);
         assert_int_equal(count != 0, rows[i].is_system);
     }
@@ -214,6 +289,8 @@ int main(void)
         cmocka_unit_test(behind_a_remapping_iommu_only_logical_pages_answer),
         cmocka_unit_test(a_logical_run_ends_with_the_ram),
         cmocka_unit_test(the_agp_window_begins_at_its_first_byte),
+        cmocka_unit_test(what_lies_in_a_row_behind_the_iommu_is_one_run),
+        cmocka_unit_test(memory_behind_the_iommu_is_as_far_as_other_system_memory),
         cmocka_unit_test(what_reaches_system_memory_is_told_while_it_is_watched),
         cmocka_unit_test(system_memory_is_reached_by_its_address_and_through_slots),
     };

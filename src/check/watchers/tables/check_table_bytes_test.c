@@ -146,11 +146,47 @@ static void nothing_is_touched_where_a_model_reads_entries(void **state)
     free(rig);
 }
 
+/* What is not looked at is not filled with anything before the driver is called, either. */
+static void calls_that_are_not_looked_at_find_memory_as_it_was(void **state)
+{
+    enum { OF_64K_PAGES, WITHOUT_ENTRIES, WITHOUT_ADDRESS, KINDS };
+    struct rig *rig = malloc(sizeof *rig);
+    struct writer *writer = malloc(sizeof *writer);
+
+    assert_non_null(rig);
+    assert_non_null(writer);
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *arg;
+        struct rig_update update;
+
+        rig_init(rig, RIG_GPUMMU);
+        rig->check->config.walk = NULL;
+        memset(writer, 0, sizeof *writer);
+        rig_begin_update(rig, &update, 0, RIG_VA, RIG_ENTRIES);
+        arg = &update.arg.UpdatePageTable;
+        arg->hProcess = rig->system_process;
+        arg->UpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+        arg->Flags.InitialUpdate = 1;
+        arg->Flags.Repeat = 1;
+        arg->Flags.Use64KBPages = kind == OF_64K_PAGES;
+        if (kind == WITHOUT_ENTRIES)
+            arg->pPageTableEntries = NULL;
+        arg->PageTableAddress.CpuVirtual = kind == WITHOUT_ADDRESS ? NULL : writer->table;
+        miniport_build_paging_buffer(rig->top, NULL, &update.arg);
+        for (size_t i = 0; i < sizeof writer->table; i++)
+            assert_int_equal(writer->table[i], 0);
+        rig_fini(rig);
+    }
+    free(writer);
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_of_the_cpu_are_found_by_their_bytes),
         cmocka_unit_test(nothing_is_touched_where_a_model_reads_entries),
+        cmocka_unit_test(calls_that_are_not_looked_at_find_memory_as_it_was),
     };
 
     return RIG_RUN_TESTS(tests);
