@@ -154,15 +154,13 @@ NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reaso
 
 NTSTATUS allocation_leave_for_cpu(struct vidmm_allocation *allocation)
 {
-    NTSTATUS status;
+    NTSTATUS status = leave(allocation, "CPU access", true);
 
-    allocation->leaves_for_cpu = true;
-    status = leave(allocation, "CPU access", true);
-    if (NT_SUCCESS(status))
-        forecast_note_cpu(allocation);
-    else
-        allocation->leaves_for_cpu = false;
-    return status;
+    if (!NT_SUCCESS(status))
+        return status;
+    allocation->leaves_for_cpu = true; /* it is looked at when the job has ended */
+    forecast_note_cpu(allocation);
+    return STATUS_SUCCESS;
 }
 
 NTSTATUS allocation_park(struct vidmm_allocation *allocation)
