@@ -194,8 +194,8 @@ static void describe(const struct place *place, bool is_named, char *out, size_t
     const char *function = is_named ? "" : place->function;
 
     if (function[0] || place->line[0])
-        snprintf(out, size, " (%s%s%s)", function, function[0] && place->line[0] ? ", " : "",
-                 place->line);
+        snprintf(out, size, " (%.127s%s%.255s)", function,
+                 function[0] && place->line[0] ? ", " : "", place->line);
     else
         out[0] = '\0';
 }
