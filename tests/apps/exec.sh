@@ -164,6 +164,20 @@ grep -o '^RULE([A-Z_]*, "KMT-[0-9]*"' "$source/src/bench/exec/client_rules.inc" 
 sed -n 's/^| \(KMT-[0-9]*\) .*| \(yes\|advice\)[^|]* |$/\1/p' "$source/data/d3dkmt/contract.md" |
     diff - "$folder/rules" > "$folder/out" || complain "the catalogue and client_rules.inc differ"
 
+# A model that ends the process, or crashes in it: a sentence, and a status that is not 0.
+plug_in() { # NAME, what its constructor does
+    printf '#include <stdlib.h>\n__attribute__((constructor)) static void end(void) { %s; }\n' "$2" |
+        cc -shared -fPIC -x c -o "$folder/$1.so" -
+}
+if command -v cc > "$folder/none"; then
+    plug_in ends 'exit(0)'
+    expect 2 'something has ended the process while clients were served, in the GPU model .*ends.so' \
+        --gpu "$folder/ends.so" -- true
+    plug_in crashes '*(volatile int *)8 = 1'
+    expect 139 'ended by a signal while clients were served, in the GPU model .*crashes.so' \
+        --gpu "$folder/crashes.so" -- true
+fi
+
 # Wrong command lines.
 expect 2 'takes a program' --local-memory 8M
 expect 2 'does not take .--colour' --colour red -- true

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -407,6 +408,61 @@ static enum cli_status tell_end(const struct request *request, const struct exec
                : CLI_FINDINGS;
 }
 
+/* ---- An end in the middle -------------------------------------------------------------------- */
+
+static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+static char last_words[512]; /* "": nobody is served */
+
+static void tell_last_words(const char *what)
+{
+    ssize_t ignored = write(STDERR_FILENO, what, strlen(what));
+
+    ignored = write(STDERR_FILENO, last_words, strlen(last_words));
+    (void)ignored;
+}
+
+static void end_by_signal(int number)
+{
+    tell_last_words("drydock: ended by a signal");
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* exit(), called by a plug-in: its status would be this verb's. */
+static void end_by_exit(void)
+{
+    if (!last_words[0])
+        return;
+    tell_last_words("drydock: something has ended the process");
+    _exit(CLI_USAGE);
+}
+
+/* The model and the driver are in this process, and what they do to it is nobody's finding. */
+static void watch_end(const struct request *request)
+{
+    static bool is_watching;
+    const char *gpu = request->values[OPTION_GPU], *driver = request->values[OPTION_DRIVER];
+
+    snprintf(last_words, sizeof last_words,
+             " while clients were served, in the GPU model '%.150s', the driver '%.150s' or the "
+             "bench, which are one process here\n",
+             gpu ? gpu : "the driver's", driver ? driver : "ref");
+    if (!is_watching)
+        atexit(end_by_exit);
+    is_watching = true;
+    for (size_t i = 0; i < sizeof fatal_signals / sizeof fatal_signals[0]; i++)
+        sigaction(
+            fatal_signals[i],
+            &(struct sigaction){.sa_handler = end_by_signal, .sa_flags = SA_ONSTACK | SA_RESETHAND},
+            NULL);
+}
+
+static void leave_end(void)
+{
+    last_words[0] = '\0';
+}
+
 static struct exec_server_config server_config(const struct request *request, const char *folder,
                                                const char *own_socket)
 {
@@ -448,7 +504,9 @@ static enum cli_status serve(const struct request *request, const char *folder)
         setenv("DRYDOCK_STACKS", "1", 1);
     configure(request, options_of_case, &config);
     config.record_file = record;
+    watch_end(request);
     exec_serve(server, &config, result);
+    leave_end();
     rmdir(own_folder);
     status = tell_end(request, server, result);
     if (status < CLI_USAGE && !finish_folder(request, &results, record, result))
