@@ -129,14 +129,6 @@ uint32_t nt_held_lock_count(const struct nt *nt)
     return nt->held_locks;
 }
 
-void nt_forget_locks(struct nt *nt, uint32_t count)
-{
-    if (nt->held_locks > count) {
-        nt->held_locks = count;
-        nt_schedule_deferred(nt);
-    }
-}
-
 /* ---- Reports to the host --------------------------------------------------------------------- */
 
 void nt_report_missing(struct nt *nt, const char *name)

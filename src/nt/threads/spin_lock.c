@@ -26,6 +26,14 @@ static void let_go(struct nt *nt)
     nt_schedule_deferred(nt);
 }
 
+void nt_forget_locks(struct nt *nt, uint32_t count)
+{
+    if (nt->held_locks > count) {
+        nt->held_locks = count;
+        nt_schedule_deferred(nt);
+    }
+}
+
 void nt_spin_lock_release(struct nt *nt, PKSPIN_LOCK lock)
 {
     if (!*lock)
