@@ -206,6 +206,8 @@ class Player:
             self.fail(place, words, "does not end within two minutes")
             return
         self.counts["played"] += 1
+        if "reports were left out of this build" in result.stdout:
+            return  # no node here
         if result.returncode not in (0, 1):
             self.fail(place, short, f"ends with {result.returncode}: {result.stdout[-300:]}")
 
