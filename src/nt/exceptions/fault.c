@@ -337,10 +337,13 @@ static void look_for_service(struct fault *fault)
     const struct boundary_call *call = boundary_innermost_call(fault->nt->boundary);
     uint64_t rsp = fault->state.general[IMAGE_RSP], place = (uintptr_t)call;
 
-    if (call && call->function && rsp < place && place - rsp < BENCH_STACK)
-        service_fault_explain(fault->nt, call,
-                              fault->code == SI_KERNEL ? UINT64_MAX : fault->address,
-                              &fault->service);
+    if (!call || !call->function || rsp >= place || place - rsp >= BENCH_STACK)
+        return;
+    /* The kernel of the host reads what the arguments point at, and brings nothing in. */
+    if (fault->nt->irql < DISPATCH_LEVEL)
+        nt_paging_bring_in(fault->nt);
+    service_fault_explain(fault->nt, call, fault->code == SI_KERNEL ? UINT64_MAX : fault->address,
+                          &fault->service);
 }
 
 static volatile sig_atomic_t is_taking;
