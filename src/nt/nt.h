@@ -297,8 +297,7 @@ void nt_give_up_addresses(struct nt *nt);
 KIRQL nt_set_irql(struct nt *nt, KIRQL irql);
 KIRQL nt_irql(const struct nt *nt);
 
-/* Critical and guarded regions that the running thread is in, mutexes and spin locks that it has.
- */
+/* Regions without APCs that the running thread is in, mutexes and spin locks that it has. */
 uint32_t nt_held_by_thread(const struct nt *nt);
 
 /* Spin locks that the driver holds now. */
