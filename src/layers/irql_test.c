@@ -12,6 +12,7 @@ struct seen {
     struct miniport miniport; /* first */
     struct miniport_ops ops;
     struct nt *nt;
+    PKSPIN_LOCK kept_lock; /* that it takes and does not release; NULL: none */
     unsigned calls, of_level[HIGH_LEVEL + 1];
 };
 
@@ -19,6 +20,8 @@ static NTSTATUS note(struct miniport *self)
 {
     struct seen *seen = (struct seen *)self;
 
+    if (seen->kept_lock)
+        KeAcquireSpinLockAtDpcLevel(seen->kept_lock);
     seen->calls++;
     seen->of_level[nt_irql(seen->nt)]++;
     return STATUS_SUCCESS;
@@ -137,6 +140,28 @@ static void functions_of_the_scheduler_are_called_at_dispatch_level(void **state
     miniport_destroy(layer);
 }
 
+/* It would hold up for ever what waits until the driver holds none. */
+static void a_lock_that_is_kept_is_forgotten_behind_the_call(void **state)
+{
+    struct nt *nt = *state;
+    KSPIN_LOCK outer = 0, kept = 0;
+    struct seen seen;
+    struct miniport *layer = over(&seen, nt);
+
+    nt_set_irql(nt, DISPATCH_LEVEL);
+    nt_bind(nt);
+    KeAcquireSpinLockAtDpcLevel(&outer);
+    seen.kept_lock = &kept;
+    miniport_submit_command(layer, NULL, NULL);
+    assert_int_equal(nt_held_lock_count(nt), 1);
+    KeReleaseSpinLockFromDpcLevel(&kept);
+    KeReleaseSpinLockFromDpcLevel(&outer);
+    assert_int_equal(nt_held_lock_count(nt), 0);
+    nt_set_irql(nt, PASSIVE_LEVEL);
+    nt_bind(NULL);
+    miniport_destroy(layer);
+}
+
 static int make(void **state)
 {
     static const struct nt_host host = {0};
@@ -158,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LEVEL_TEST(functions_without_a_handle_are_called_at_passive_level),
         LEVEL_TEST(functions_of_the_scheduler_are_called_at_dispatch_level),
+        LEVEL_TEST(a_lock_that_is_kept_is_forgotten_behind_the_call),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

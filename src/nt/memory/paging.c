@@ -75,8 +75,41 @@ void nt_paging_rise(struct nt *nt)
         set_away(nt, true);
 }
 
+struct place {
+    const struct image_section *section;
+    const struct pool_header *block; /* of the two one is there */
+    uint64_t offset, bytes;
+};
+
+/* In a signal handler, too: it calls nothing of the C library. */
+static bool find_away(const struct nt *nt, const void *address, struct place *out)
+{
+    const struct pool_header *header;
+
+    if (!nt->paging.is_away)
+        return false;
+    for (uint32_t i = 0; nt->image && i < image_section_count(nt->image); i++) {
+        const struct image_section *section = image_section(nt->image, i);
+        uint64_t offset = (uintptr_t)address - (uintptr_t)start_of(nt, section);
+
+        if (is_pageable(section) && offset < section->bytes) {
+            *out = (struct place){section, NULL, offset, section->bytes};
+            return true;
+        }
+    }
+    list_for_each (header, &nt_pool_of(nt)->paged, struct pool_header, paged) {
+        uint64_t offset = (uintptr_t)address - (uintptr_t)header->memory;
+
+        if (!header->pfns && offset < header->bytes) {
+            *out = (struct place){NULL, header, offset, header->bytes};
+            return true;
+        }
+    }
+    return false;
+}
+
 /* By the offset and not by the address, so that each run closes at the same rises. */
-static uint32_t *times_of(struct nt *nt, const struct nt_paged *place)
+static uint32_t *times_of(struct nt *nt, const struct place *place)
 {
     return &nt->paging.times[hash_pair(place->offset, place->bytes) % PAGING_PLACES];
 }
@@ -91,12 +124,12 @@ void nt_paging_bring_in(struct nt *nt)
 static bool take_fault(struct page_fault_taker *taker, const void *address)
 {
     struct nt *nt = container_of(taker, struct nt, paging.taker);
-    struct nt_paged paged;
+    struct place place;
 
-    if (nt->irql >= DISPATCH_LEVEL || !nt_paging_explain(nt, address, &paged))
+    if (nt->irql >= DISPATCH_LEVEL || !find_away(nt, address, &place))
         return false;
     nt_paging_bring_in(nt);
-    nt->paging.rises_to_pass = (*times_of(nt, &paged))++ / PAGING_PATIENCE;
+    nt->paging.rises_to_pass = (*times_of(nt, &place))++ / PAGING_PATIENCE;
     return true;
 }
 
@@ -114,31 +147,18 @@ void nt_paging_end(struct nt *nt)
 
 bool nt_paging_explain(const struct nt *nt, const void *address, struct nt_paged *out)
 {
-    struct pool_header *header;
+    struct place place;
+    char tag[5];
 
-    if (!nt || !nt->paging.is_away)
+    if (!nt || !find_away(nt, address, &place))
         return false;
-    for (uint32_t i = 0; nt->image && i < image_section_count(nt->image); i++) {
-        const struct image_section *section = image_section(nt->image, i);
-        uint64_t offset = (uintptr_t)address - (uintptr_t)start_of(nt, section);
-
-        if (is_pageable(section) && offset < section->bytes) {
-            *out = (struct nt_paged){.offset = offset, .bytes = section->bytes};
-            snprintf(out->name, sizeof out->name, "section %s", section->name);
-            return true;
-        }
+    *out = (struct nt_paged){.offset = place.offset, .bytes = place.bytes};
+    if (place.section) {
+        snprintf(out->name, sizeof out->name, "section %s", place.section->name);
+        return true;
     }
-    list_for_each (header, &nt_pool_of(nt)->paged, struct pool_header, paged) {
-        uint64_t offset = (uintptr_t)address - (uintptr_t)header->memory;
-        char tag[5];
-
-        if (!header->pfns && offset < header->bytes) {
-            nt_put_tag(header->tag, tag);
-            *out = (struct nt_paged){.offset = offset, .bytes = header->bytes};
-            snprintf(out->name, sizeof out->name, "paged pool block %llu (tag '%s')",
-                     (unsigned long long)header->sequence, tag);
-            return true;
-        }
-    }
-    return false;
+    nt_put_tag(place.block->tag, tag);
+    snprintf(out->name, sizeof out->name, "paged pool block %llu (tag '%s')",
+             (unsigned long long)place.block->sequence, tag);
+    return true;
 }
