@@ -232,7 +232,7 @@ bool power_run(struct vidmm *vidmm)
     struct power *power = &vidmm->power;
 
     if (power->state == POWER_ON || power->state == POWER_OFF || power->state == POWER_EXCLUSIVE ||
-        vidmm->root_calls || !paging_queue_is_idle(vidmm) || !vidsch_is_drained(vidmm->vidsch))
+        vidmm->root_calls || !paging_queue_may_sleep(vidmm) || !vidsch_is_drained(vidmm->vidsch))
         return false;
     switch (power->state) {
     case POWER_DRAINING:
@@ -296,7 +296,7 @@ NTSTATUS vidmm_power_up(struct vidmm *vidmm)
     if (!NT_SUCCESS(paging_aperture_map(vidmm, &failure)))
         vidmm_driver_error(vidmm, failure.rule, "%s", failure.text);
     host_apertures_open(vidmm);
-    recovery_restore(vidmm, loses_tables(vidmm, vidmm->power.sleep));
+    recovery_wake(vidmm, loses_tables(vidmm, vidmm->power.sleep));
     vidmm->power.state = POWER_ON;
     vidmm->callback_depth--;
     vidmm_pump(vidmm);

@@ -492,6 +492,18 @@ void recovery_restore(struct vidmm *vidmm, bool lost_tables)
     vidsch_set_gate(vidmm->vidsch, VIDSCH_PAGING_ONLY);
 }
 
+void recovery_wake(struct vidmm *vidmm, bool lost_tables)
+{
+    struct list queued;
+
+    list_init(&queued);
+    list_splice(&queued, &vidmm->queue.jobs);
+    if (lost_tables)
+        restart_queued(&queued);
+    recovery_restore(vidmm, lost_tables);
+    list_splice(&vidmm->queue.jobs, &queued);
+}
+
 /* Asks the driver what it has to say in front of the reset that the cause is of. */
 static void tell_before_reset(struct vidmm *vidmm, const struct debug_cause *cause)
 {

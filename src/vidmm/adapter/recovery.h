@@ -44,6 +44,8 @@ void recovery_init(struct vidmm *vidmm);
  * without their content; the mappings of the others. Rendering goes on when that has retired.
  */
 void recovery_restore(struct vidmm *vidmm, bool lost_tables);
+/* The same behind a sleep; what was queued in it goes last. */
+void recovery_wake(struct vidmm *vidmm, bool lost_tables);
 /*
  * The GPU stopped in a packet (NULL: the driver does not know in which), as the driver's report
  * says. recovery_run() makes the reset that the report asks for, outside of all callbacks. Nothing

@@ -323,6 +323,70 @@ static void physical_mappings_outlive_sleeps(void **state)
     }
 }
 
+/* Farewells of tables, and what is written to tables behind them. */
+struct last_words {
+    unsigned said;
+    unsigned written;
+};
+
+static void watch_last_words(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct last_words *words = rig->test;
+
+    if (args->Operation != DXGK_OPERATION_UPDATE_PAGE_TABLE)
+        return;
+    words->said += args->UpdatePageTable.Flags.NotifyEviction;
+    words->written += words->said && !args->UpdatePageTable.Flags.NotifyEviction;
+}
+
+/*
+ * Pages are mapped while tables are told of, and in the sleep: in a table that is there, and where
+ * new ones are made. Nothing is written behind NotifyEviction (PT-037), then it is to new tables.
+ */
+static void pages_that_are_mapped_at_a_sleep_are_there_after_it(void **state)
+{
+    for (unsigned variant = 0; variant < 2 * VIRTUAL_MODELS; variant++) {
+        bool is_asleep = variant & 1;
+        struct rig_config config = virtual_model(variant / 2);
+        struct rig *rig = rig_create(&config);
+        uint64_t va[2] = {7 * MiB, 64 * MiB};
+        struct rig_done slept = {0}, mapped = {0};
+        struct last_words words = {0};
+
+        rig->ops.set_power_state = lose_tables;
+        assert_int_equal(vidmm_map_physical(rig->process, va[0], 0, 20, 2, 0, NULL, NULL),
+                         STATUS_SUCCESS);
+        rig_drain(rig);
+        rig->test = &words;
+        rig->watch = watch_last_words;
+        assert_int_equal(vidmm_power_down(rig->vidmm, VIDMM_SLEEP_D3, rig_done, &slept),
+                         STATUS_SUCCESS);
+        while (!slept.calls && (is_asleep || !words.said))
+            assert_true(rig_step_machine(rig));
+        assert_int_equal(slept.calls, is_asleep || !words.said); /* or no table is lost */
+        for (unsigned i = 0; i < 2; i++)
+            assert_int_equal(vidmm_map_physical(rig->process, va[i] + PAGE_BYTES, 0, 30 + i, 1, 0,
+                                                rig_done, &mapped),
+                             STATUS_SUCCESS);
+        while (rig_step_machine(rig))
+            ;
+        assert_int_equal(slept.calls, 1);
+        assert_int_equal(mapped.calls, 0);
+        assert_int_equal(words.written, 0);
+
+        rig->watch = NULL;
+        assert_int_equal(vidmm_power_up(rig->vidmm), STATUS_SUCCESS);
+        rig_drain(rig);
+        assert_int_equal(mapped.calls, 2);
+        assert_int_equal(entry_at(rig, va[0]).PageAddress, 20);
+        for (unsigned i = 0; i < 2; i++) {
+            assert_true(entry_at(rig, va[i] + PAGE_BYTES).Valid);
+            assert_int_equal(entry_at(rig, va[i] + PAGE_BYTES).PageAddress, 30 + i);
+        }
+        rig_free(rig);
+    }
+}
+
 static void count_window_flushes(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
 {
     unsigned *flushes = rig->test;
@@ -892,6 +956,7 @@ int main(void)
         cmocka_unit_test(physical_mappings_are_made_replaced_and_unmapped),
         cmocka_unit_test(physical_updates_count_in_the_order_of_the_calls),
         cmocka_unit_test(physical_mappings_outlive_sleeps),
+        cmocka_unit_test(pages_that_are_mapped_at_a_sleep_are_there_after_it),
         cmocka_unit_test(new_tables_are_flushed_into_view_where_invalid_entries_are_cached),
         cmocka_unit_test(a_new_mapping_is_flushed_where_invalid_entries_are_cached),
         cmocka_unit_test(a_conflict_leaves_no_trace),

@@ -231,12 +231,31 @@ void paging_queue_add(struct vidmm *vidmm, struct job *job)
     vidmm->pump_again = true;
 }
 
+/* Behind the NotifyEviction of tables for a sleep nothing is written to them (PT-037). */
+static bool waits_for_wake(const struct vidmm *vidmm, const struct job *job)
+{
+    return vidmm->power.state == POWER_TABLES && job->ops->kind != JOB_OF_RECOVERY;
+}
+
 bool paging_queue_is_idle(const struct vidmm *vidmm)
 {
     const struct paging_queue *queue = &vidmm->queue;
 
     return !queue->buffers || (list_is_empty(&queue->jobs) && list_is_empty(&queue->ended) &&
                                list_is_empty(&queue->in_flight) && !queue->has_operation);
+}
+
+bool paging_queue_may_sleep(const struct vidmm *vidmm)
+{
+    const struct paging_queue *queue = &vidmm->queue;
+    const struct job *job;
+
+    list_for_each (job, &queue->jobs, struct job, link) {
+        if (!waits_for_wake(vidmm, job))
+            return false;
+    }
+    return !queue->buffers || (list_is_empty(&queue->ended) && list_is_empty(&queue->in_flight) &&
+                               !queue->has_operation);
 }
 
 bool paging_queue_is_drained(const struct vidmm *vidmm)
@@ -802,12 +821,16 @@ static bool may_resume(struct paging_queue *queue, const struct job *job)
  * The job that goes on: the one that has something half done, else the first one that does not give
  * way, else the first one that has not got enough under way. NULL: none.
  */
-static struct job *choose_job(struct paging_queue *queue)
+static struct job *choose_job(struct vidmm *vidmm)
 {
+    struct paging_queue *queue = &vidmm->queue;
     struct job *job;
 
     if (queue->job)
         return queue->job;
+    if (!list_is_empty(&queue->jobs) &&
+        waits_for_wake(vidmm, container_of(queue->jobs.next, struct job, link)))
+        return NULL; /* what tells of tables was queued first */
     list_for_each (job, &queue->jobs, struct job, link) {
         if (!job->is_paused)
             return job;
@@ -853,7 +876,7 @@ bool paging_queue_run(struct vidmm *vidmm)
         return false;
     queue->is_pumping = true;
     while (!list_is_empty(&queue->jobs)) {
-        struct job *job = choose_job(queue);
+        struct job *job = choose_job(vidmm);
 
         wait = VIDMM_QUEUE_WAIT_GIVEN_WAY;
         if (!job)
@@ -922,7 +945,7 @@ bool paging_queue_run(struct vidmm *vidmm)
         }
     }
     if (notes_are_heard(vidmm) && !list_is_empty(&queue->jobs))
-        note_queue_waits(vidmm, (enum vidmm_queue_wait)wait, choose_job(queue));
+        note_queue_waits(vidmm, (enum vidmm_queue_wait)wait, choose_job(vidmm));
     if (!list_is_empty(&queue->idle))
         submit_built(vidmm);
     queue->is_pumping = false;

@@ -131,6 +131,8 @@ void paging_queue_build_now(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args
 /* Counts an operation that the driver has built. */
 void paging_queue_count(struct vidmm *vidmm, const DXGKARG_BUILDPAGINGBUFFER *args);
 bool paging_queue_is_idle(const struct vidmm *vidmm);
+/* Nothing is left but what was queued behind the last words about tables (POWER_TABLES). */
+bool paging_queue_may_sleep(const struct vidmm *vidmm);
 /* Everything built so far has retired. */
 bool paging_queue_is_drained(const struct vidmm *vidmm);
 
