@@ -342,11 +342,15 @@ static const struct job_ops update_ops = {.name = "update context",
                                           .finished = update_finished,
                                           .restarted = update_restarted};
 
-/* The allocation is held and has content somewhere. Its contexts wait until the update has run. */
+/*
+ * The allocation is held and has content somewhere. Its contexts wait until the update has run. It
+ * writes to where an allocation that moves will be, so it does not go first.
+ */
 static void queue_update(struct update *update)
 {
     struct vidmm_allocation *allocation = update->allocation;
 
+    job_hurry(&allocation->job);
     space_hold(&allocation->device->process->space);
     begin_view(update);
     paging_queue_add(allocation->vidmm, &update->job);
