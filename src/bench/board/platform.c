@@ -2,10 +2,19 @@
 
 #include "miniport/miniport.h"
 
+#include <search.h>
+
 struct mapped_pages {
-    struct list link;
     struct page_mapping mapping;
 };
+
+/* For tsearch() and the like: one of some ten thousand, those of page tables among them. */
+static int compare_addresses(const void *left, const void *right)
+{
+    const struct mapped_pages *a = left, *b = right;
+
+    return (a->mapping.address > b->mapping.address) - (a->mapping.address < b->mapping.address);
+}
 
 /* Pages in one piece that have slack. */
 struct contiguous_pages {
@@ -149,34 +158,36 @@ static void *map_pages(void *context, uint64_t count, const uint64_t *pages)
 
     if (!mapped)
         return NULL;
-    if (!page_store_map(machine_ram(platform->machine), pages, count, &mapped->mapping)) {
-        base_free(platform->services, mapped, sizeof *mapped);
-        return NULL;
-    }
-    list_push_front(&platform->mappings, &mapped->link);
+    if (!page_store_map(machine_ram(platform->machine), pages, count, &mapped->mapping))
+        goto free_mapped;
+    if (!tsearch(mapped, &platform->mappings, compare_addresses))
+        goto unmap;
     platform->mapping_count++;
     return mapped->mapping.address;
+
+unmap:
+    page_store_unmap(machine_ram(platform->machine), &mapped->mapping);
+free_mapped:
+    base_free(platform->services, mapped, sizeof *mapped);
+    return NULL;
 }
 
 static void end_mapping(struct platform *platform, struct mapped_pages *mapped)
 {
-    page_store_unmap(machine_ram(platform->machine), &mapped->mapping);
-    list_remove(&mapped->link);
+    tdelete(mapped, &platform->mappings, compare_addresses);
     platform->mapping_count--;
+    page_store_unmap(machine_ram(platform->machine), &mapped->mapping);
     base_free(platform->services, mapped, sizeof *mapped);
 }
 
 static void unmap_pages(void *context, void *address, uint64_t count)
 {
     struct platform *platform = context;
-    struct mapped_pages *mapped;
+    const struct mapped_pages wanted = {.mapping.address = address};
+    struct mapped_pages **found = tfind(&wanted, &platform->mappings, compare_addresses);
 
-    list_for_each (mapped, &platform->mappings, struct mapped_pages, link) {
-        if (mapped->mapping.address == address) {
-            end_mapping(platform, mapped);
-            return;
-        }
-    }
+    if (found)
+        end_mapping(platform, *found);
 }
 
 static void fill_pages(void *context, uint64_t count, const uint64_t *pages, uint32_t pattern)
@@ -288,17 +299,15 @@ void platform_init(struct platform *platform, struct machine *machine,
                    const struct base_services *services)
 {
     *platform = (struct platform){.machine = machine, .services = services};
-    list_init(&platform->mappings);
     list_init(&platform->contiguous);
 }
 
 void platform_fini(struct platform *platform)
 {
-    struct mapped_pages *mapped, *following;
     struct contiguous_pages *range, *next;
 
-    list_for_each_safe (mapped, following, &platform->mappings, struct mapped_pages, link)
-        end_mapping(platform, mapped);
+    while (platform->mappings) /* whose root begins with the mapping */
+        end_mapping(platform, *(struct mapped_pages **)platform->mappings);
     list_for_each_safe (range, next, &platform->contiguous, struct contiguous_pages, link)
         forget_contiguous(platform, range);
     platform_remap_fini(&platform->remap);

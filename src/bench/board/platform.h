@@ -20,7 +20,7 @@
 struct platform {
     struct machine *machine;
     const struct base_services *services; /* the manager's own memory */
-    struct list mappings;
+    void *mappings;                       /* by address; tsearch() */
     uint64_t mapping_count;
     struct list contiguous;      /* ranges of pages in one piece, while they have slack */
     bool has_slack;              /* behind each such range is a page of nobody's, mapped with it */

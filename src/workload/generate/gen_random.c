@@ -1057,11 +1057,10 @@ static void set_large(struct random *r)
     static const char *const options[][2] = {
         {"scatter", "no"}, {"paging-buffer", "64K"}, {"transfer-piece", "1G"}, {"scratch", "256M"}};
 
-    static const char *const far[][2] = {{"scatter", "no"},
-                                         {"paging-buffer", "64K"},
-                                         {"scratch", "24G"},
-                                         {"transfer-piece", "16G"},
-                                         {"system-memory", "32G"}};
+    static const char *const far[][2] = {
+        {"scatter", "no"},         {"paging-buffer", "64K"},          {"scratch", "24G"},
+        {"transfer-piece", "16G"}, {"link-bandwidth", "15754000000"}, /* within 2 s */
+        {"system-memory", "32G"}};
     bool is_far = r->values[LARGE] > GiB;
 
     for (size_t i = 0; i < (is_far ? ARRAY_COUNT(far) : ARRAY_COUNT(options)); i++)
