@@ -35,10 +35,22 @@ static bool has_pinned(const struct workload *workload)
     return false;
 }
 
+#define USUAL_LEAVES 128u /* of the scratch range of the paging process */
+
+/* What leaves of a scratch range of gigabytes take more: tables of small and of large pages. */
+static uint64_t far_scratch_bytes(const struct run_config *config)
+{
+    const uint64_t leaves = config->scratch_bytes / (2 * MiB);
+
+    if (leaves <= USUAL_LEAVES || config->has_tables_in_system_memory)
+        return 0;
+    return 2 * leaves * PAGE_BYTES;
+}
+
 /* What tables take more in local memory where each begins at a GPU page of its own. */
 static uint64_t gpu_page_bytes(const struct workload *workload, const struct run_config *config)
 {
-    const uint64_t most_leaves = 128; /* of the scratch range of the paging process */
+    const uint64_t most_leaves = USUAL_LEAVES;
     const uint64_t scratch = config->scratch_bytes ? config->scratch_bytes : most_leaves * 2 * MiB;
     const uint64_t tables = min_u64(scratch / (256 * KiB), most_leaves) +
                             8 * (workload->process_count + 2) + workload->allocation_count / 4;
@@ -79,6 +91,7 @@ static void make_room(const struct workload *workload, struct run_config *config
     if (config->mmu.pages_64k != RUN_PAGES_64K_NONE || config->mmu.has_large_pages ||
         config->mmu.gpu_page != RUN_GPU_PAGE_4K)
         config->local_bytes += config->local_bytes / 2 + MiB;
+    config->local_bytes += far_scratch_bytes(config);
     config->local_bytes += align_up(gpu_page_bytes(workload, config), 64 * KiB);
     if (!workload_option(workload, "local-invisible"))
         config->visible_bytes = config->local_bytes;
