@@ -112,7 +112,7 @@ expect 2 'is not the folder of a run' --out "$source/tests" -- "$client" copy 4 
 
 # Clients that die: amid copies, and amid a call that waits. The server ends in order.
 expect 1 'ended by signal 9' --local-memory 8M -- "$client" die 6 2
-grep -q ' 0 findings; clients died with what they had' "$folder/out" || complain "die"
+grep -q ' 0 findings; clients ended with what they had' "$folder/out" || complain "die"
 expect 1 'ended by signal 14' -- "$client" wait
 
 # What is wrong gets its status, which is a finding of the rules; a wild list ends who hands it over.

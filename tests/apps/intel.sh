@@ -4,7 +4,8 @@
 #     tests/apps/intel.sh BUILD [--long]      BUILD is a folder like build/release
 #
 # Needs: apt-get install intel-opencl-icd clinfo clpeak opencl-c-headers ocl-icd-opencl-dev libze-dev
-# (and clang, lld, llvm for the driver's image). Without them nothing is tested, and that is said.
+# (and clang, lld, llvm for the driver's image). Without them nothing is tested, and that is said. The long set takes
+# clpeak, ffmpeg and python3-pyopencl along where they are.
 set -u
 
 [ $# -ge 1 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -44,7 +45,7 @@ make -C "$folder/examples/driver-intel" DRYDOCK="$drydock" DRYDOCK_INCLUDE="$sou
     { complain "the driver is not built"; exit 1; }
 driver=$folder/examples/driver-intel
 clients=$source/tests/apps/intel
-for client in cl_sweep cl_churn; do
+for client in cl_sweep cl_churn cl_images; do
     cc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -o "$folder/$client" "$clients/$client.c" -lOpenCL -lpthread \
         >"$folder/out" 2>&1 || { complain "$client is not built"; exit 1; }
 done
@@ -71,6 +72,7 @@ expect 'all content right' 64M "$folder/cl_sweep" total=16 buffer=1024 steps=1
 expect 'all content right' 12M "$folder/cl_sweep" total=16 buffer=1024 steps=1
 moves
 expect '0 wrong lines' 12M "$folder/cl_churn" total=16 buffer=1024 threads=2 steps=30
+expect 'images, 0 wrong' 12M "$folder/cl_images" total=8 buffer=1024 steps=100
 [ $has_level_zero = no ] || expect '0 wrong lines' 12M "$folder/ze_churn" total=16 buffer=1024 threads=2 steps=30
 
 # A record has the allocations and their residency, and plays on the same driver without the client.
@@ -86,6 +88,7 @@ if [ -n "$is_long" ]; then
     for memory in 160M 80M 24M; do
         expect 'all content right' $memory "$folder/cl_sweep" total=128 buffer=4096 steps=2
         expect '0 wrong lines' $memory "$folder/cl_churn" total=128 steps=100
+        expect 'images, 0 wrong' $memory "$folder/cl_images" total=64 steps=400
         [ $has_level_zero = no ] || expect '0 wrong lines' $memory "$folder/ze_churn" total=128 steps=100
     done
     printf '%s\n' 'for i in 1 2 3 4; do' "\"$folder/cl_sweep\" total=32 buffer=2048 steps=2 & done" 'wait' >"$folder/four"
@@ -94,6 +97,21 @@ if [ -n "$is_long" ]; then
     moves
     ! command -v clpeak >/dev/null || expect 'enqueueUnmap' 256M clpeak --transfer-bandwidth
     ! command -v clpeak >/dev/null || expect 'Kernel launch latency' 256M clpeak --kernel-latency
+    if /usr/bin/python3 -c 'import pyopencl' 2>/dev/null; then
+        for memory in 256M 12M; do
+            expect ' 0 wrong' $memory env NEOReadDebugKeys=1 PreferCopyEngineForCopyBufferToBuffer=1 \
+                /usr/bin/python3 "$clients/cl_python.py" 3 ${memory%M}
+        done
+    fi
+    if command -v ffmpeg >/dev/null; then # frames by way of images are those that did not go there
+        frames='-v error -f lavfi -i testsrc=size=1280x720:rate=10:duration=2'
+        # shellcheck disable=SC2086
+        ffmpeg $frames -vf format=nv12 -f framemd5 "$folder/frames" 2>/dev/null
+        # shellcheck disable=SC2086
+        expect '' 24M ffmpeg -init_hw_device opencl=ocl -filter_hw_device ocl $frames \
+            -vf format=nv12,hwupload,hwdownload,format=nv12 -f framemd5 "$folder/frames-by-images"
+        cmp -s "$folder/frames" "$folder/frames-by-images" || complain "ffmpeg: the frames are others"
+    fi
 fi
 [ $failed = 0 ] && echo "Intel's drivers are right on the model"
 exit $failed

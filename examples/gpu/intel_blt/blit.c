@@ -22,6 +22,14 @@ static struct surface surface_at(uint32_t control, uint32_t corner, const uint32
     return (struct surface){iblt_wide(address) + y * pitch + x * depth, pitch};
 }
 
+/* Goes to the slice of an array or a volume: of word 17 and its like, which are two. */
+static void go_to_slice(struct surface *surface, const uint32_t *shape)
+{
+    const uint64_t rows = 4 * (uint64_t)(shape[0] >> 4 & 0x7fff); /* from slice to slice */
+
+    surface->address += (shape[1] >> 21) * rows * surface->pitch;
+}
+
 /* What a packet of rectangles is to do. False: it makes no sense. */
 static bool take_rectangle(struct engine *engine, struct blit *out)
 {
@@ -43,6 +51,7 @@ static bool take_rectangle(struct engine *engine, struct blit *out)
         out->rows = bottom - top;
     }
     if ((words[0] & 0xffc00000u) == IBLT_FAST_COLOR) {
+        go_to_slice(&out->to, words + 14);
         out->colour_bytes = depth;
         memcpy(out->colour, words + 7, sizeof out->colour);
     } else if (words[8] & 1u << 29) {
@@ -50,6 +59,8 @@ static bool take_rectangle(struct engine *engine, struct blit *out)
                           "a compressed surface is not known:", iblt_wide(words + 9) & VA_MASK);
     } else {
         out->from = surface_at(words[8], words[7], words + 9, words[11], depth);
+        go_to_slice(&out->to, words + 17);
+        go_to_slice(&out->from, words + 20);
     }
     return true;
 }

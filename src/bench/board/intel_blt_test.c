@@ -266,7 +266,16 @@ struct shape {
     uint32_t from_pitch, from_left, from_top;
     uint64_t from;
     uint32_t tiling;
+    uint32_t to_slice, to_slice_rows; /* of an array or a volume; rows are multiples of 4 */
+    uint32_t from_slice, from_slice_rows;
 };
+
+/* What packets say of a slice: the rows from slice to slice, and which one. */
+static void put_slice(struct rig *rig, uint32_t slice, uint32_t rows)
+{
+    put(rig, rows / 4 << 4);
+    put(rig, slice << 21);
+}
 
 static void put_copy(struct rig *rig, const struct shape *shape)
 {
@@ -279,7 +288,10 @@ static void put_copy(struct rig *rig, const struct shape *shape)
     put(rig, shape->from_left | shape->from_top << 16);
     put(rig, shape->from_pitch - 1);
     put_wide(rig, shape->from);
-    put_zeros(rig, 11);
+    put_zeros(rig, 6);
+    put_slice(rig, shape->to_slice, shape->to_slice_rows);
+    put(rig, 0);
+    put_slice(rig, shape->from_slice, shape->from_slice_rows);
 }
 
 static void put_fill(struct rig *rig, const struct shape *shape, const uint8_t colour[16])
@@ -295,7 +307,8 @@ static void put_fill(struct rig *rig, const struct shape *shape, const uint8_t c
     put(rig, 0);
     for (unsigned i = 0; i < 4; i++)
         put(rig, words[i]);
-    put_zeros(rig, 5);
+    put_zeros(rig, 3);
+    put_slice(rig, shape->to_slice, shape->to_slice_rows);
 }
 
 static void put_bytes(struct rig *rig, unsigned page)
@@ -719,6 +732,38 @@ static void a_tiled_surface_comes_back_as_it_was(void **state)
     rig_close(&rig);
 }
 
+/* Slice 2 of 8 rows each becomes slice 3 of 4 rows each; slice 1 of those is filled. */
+static void a_slice_of_a_volume_is_copied_and_filled(void **state)
+{
+    const struct shape copy = {.pitch = 64,
+                               .right = 64,
+                               .bottom = 4,
+                               .to = VA(OTHER),
+                               .from = VA(DATA),
+                               .from_pitch = 64,
+                               .to_slice = 3,
+                               .to_slice_rows = 4,
+                               .from_slice = 2,
+                               .from_slice_rows = 8};
+    const struct shape fill = {
+        .pitch = 64, .right = 64, .bottom = 4, .to = VA(OTHER), .to_slice = 1, .to_slice_rows = 4};
+    const uint8_t colour[16] = {0x5a};
+    uint8_t from[PAGE_BYTES], to[PAGE_BYTES], expected[PAGE_BYTES] = {0};
+    struct rig rig;
+
+    rig_open(&rig);
+    put_bytes(&rig, DATA);
+    put_copy(&rig, &copy);
+    put_fill(&rig, &fill, colour);
+    play(&rig, IBLT_NODE_COPY);
+    read_page(&rig, DATA, 0, from, sizeof from);
+    read_page(&rig, OTHER, 0, to, sizeof to);
+    memset(expected + 1 * 4 * 64, 0x5a, 4 * 64);
+    memcpy(expected + 3 * 4 * 64, from + 2 * 8 * 64, 4 * 64);
+    assert_memory_equal(to, expected, sizeof to);
+    rig_close(&rig);
+}
+
 static void put_mem_copy(struct rig *rig, uint32_t flags, uint32_t width, uint32_t height,
                          uint64_t from, uint64_t to)
 {
@@ -1080,6 +1125,7 @@ int main(void)
         cmocka_unit_test(long_copies_cross_pages_of_all_kinds),
         cmocka_unit_test(ranges_that_overlap_are_copied),
         cmocka_unit_test(a_tiled_surface_comes_back_as_it_was),
+        cmocka_unit_test(a_slice_of_a_volume_is_copied_and_filled),
         cmocka_unit_test(memory_is_copied_and_set),
         cmocka_unit_test(pages_of_all_sizes_translate),
         cmocka_unit_test(no_page_reads_as_zeros_and_keeps_nothing),

@@ -165,41 +165,50 @@ static uint64_t findings_of(const struct exec_server *server, const struct run_r
     return count;
 }
 
+/* "1 finding", "2 findings". */
+static const char *count_of(char out[48], uint64_t count, const char *word)
+{
+    snprintf(out, 48, "%llu %s%s", (unsigned long long)count, word, count == 1 ? "" : "s");
+    return out;
+}
+
 static void tell_breach(const struct exec_server *server, const struct exec_breach *breach)
 {
+    char number[48];
+
     cli_note("%s: %s %s", client_rule_is_advice(breach->rule) ? "advice" : "finding",
              client_rule_id(breach->rule), breach->text);
     cli_note("  rule       %s (data/d3dkmt/contract.md)", client_rule_text(breach->rule));
-    cli_note("  process    %u (pid %d); broken %llu times in all", breach->process, breach->pid,
-             (unsigned long long)server->broken[breach->rule]);
+    cli_note("  process    %u (pid %d); broken %s in all", breach->process, breach->pid,
+             count_of(number, server->broken[breach->rule], "time"));
     for (unsigned i = 0; i < 7 && breach->places[i][0]; i++)
         cli_note("  %s %s", i ? "          " : "from      ", breach->places[i]);
 }
 
 static void tell(const struct exec_server *server, const struct run_result *result)
 {
-    char lanes[48];
+    char lanes[48], number[6][48];
 
     snprintf(lanes, sizeof lanes, " (%llu by lanes)",
              (unsigned long long)server->counts.lane_messages);
-    cli_note("%llu clients, %llu calls%s, %llu submissions; %llu evictions, %llu bytes moved in, "
-             "%llu out; %llu findings%s",
-             (unsigned long long)server->counts.clients, (unsigned long long)calls_of(server),
+    cli_note("%s, %s%s, %s; %s, %s moved in, %llu out; %s%s",
+             count_of(number[0], server->counts.clients, "client"),
+             count_of(number[1], calls_of(server), "call"),
              server->counts.lane_messages ? lanes : "",
-             (unsigned long long)server->counts.front.submissions,
-             (unsigned long long)result->statistics.evictions,
-             (unsigned long long)result->statistics.moved_in_bytes,
+             count_of(number[2], server->counts.front.submissions, "submission"),
+             count_of(number[3], result->statistics.evictions, "eviction"),
+             count_of(number[4], result->statistics.moved_in_bytes, "byte"),
              (unsigned long long)result->statistics.moved_out_bytes,
-             (unsigned long long)findings_of(server, result),
-             server->counts.died ? "; clients died with what they had" : "");
+             count_of(number[5], findings_of(server, result), "finding"),
+             server->counts.died ? "; clients ended with what they had" : "");
     if (server->counts.front.demotions)
-        cli_note("%llu demotions of %llu bytes: what did not fit side by side took turns",
-                 (unsigned long long)server->counts.front.demotions,
-                 (unsigned long long)server->counts.front.demoted_bytes);
+        cli_note("%s of %s: what did not fit side by side took turns",
+                 count_of(number[0], server->counts.front.demotions, "demotion"),
+                 count_of(number[1], server->counts.front.demoted_bytes, "byte"));
     if (server->counts.left_out)
-        cli_note("%llu kernels were not run: the GPU's model has no execution units, and what they "
-                 "should have written is not there",
-                 (unsigned long long)server->counts.left_out);
+        cli_note("%s not run: the GPU's model has no execution units, and what kernels should have "
+                 "written is not there",
+                 count_of(number[0], server->counts.left_out, "kernel"));
     for (unsigned i = 0; i < result->finding_count; i++)
         cli_note("finding: %s%s%s", result->findings[i].rule,
                  result->findings[i].rule[0] ? " " : "", result->findings[i].text);
