@@ -571,6 +571,8 @@ NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const 
 NTSTATUS vidmm_gdi_context_create(struct vidmm_device *device, unsigned node,
                                   struct vidmm_context **out_context);
 void vidmm_context_destroy(struct vidmm_context *context);
+/* Bytes of private data that a submission to it may have (DXGK_CONTEXTINFO). */
+uint32_t vidmm_context_private_data_bytes(const struct vidmm_context *context);
 
 /* What a client's user-mode driver asks its kernel half. */
 struct vidmm_escape {

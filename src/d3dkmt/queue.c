@@ -204,7 +204,7 @@ NTSTATUS d3dkmt_SubmitCommand(struct d3dkmt_call *call, const D3DKMT_SUBMITCOMMA
         arguments->NumHistoryBuffers)
         return STATUS_INVALID_PARAMETER;
     context = handle_find(call->process, arguments->BroadcastContext[0], OBJECT_CONTEXT);
-    if (!context)
+    if (!context || private_bytes > vidmm_context_private_data_bytes(context->handle))
         return STATUS_INVALID_PARAMETER;
     if (context->device->is_lost)
         return STATUS_DEVICE_REMOVED;

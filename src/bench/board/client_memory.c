@@ -216,6 +216,28 @@ static void hide(void *context, void *client, uint64_t address, uint64_t count)
         hide_range(memory, range, false);
 }
 
+bool client_memory_is_written_hidden(const struct client_memory *memory, uint64_t address,
+                                     uint64_t bytes)
+{
+    static const uint8_t zeros[PAGE_BYTES];
+    const uint64_t start = address - memory->base, end = start + bytes;
+    struct range_info range;
+    uint8_t page[PAGE_BYTES];
+    off_t at;
+
+    if (!memory->base || address < memory->base ||
+        !range_allocator_range_at(&memory->ranges, start, &range) || !range.is_free ||
+        end > range.offset + range.size)
+        return false;
+    at = lseek(memory->foreign.file, (off_t)start, SEEK_DATA);
+    for (unsigned i = 0; i < 16 && at >= 0 && (uint64_t)at < end; i++, at += PAGE_BYTES) {
+        if (pread(memory->foreign.file, page, sizeof page, at) == sizeof page &&
+            memcmp(page, zeros, sizeof page) != 0)
+            return true;
+    }
+    return false;
+}
+
 static NTSTATUS take_shared_page(void *context, void *client, uint64_t *out_page, void **out_view,
                                  uint64_t *out_address)
 {

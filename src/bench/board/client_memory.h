@@ -54,6 +54,9 @@ int client_memory_window(const struct client_memory *memory);
 bool client_memory_set(struct client_memory *memory, pid_t pid, uint64_t base, int memory_file);
 /* Copies bytes of the client's memory; false: it has none there, or is gone. */
 bool client_memory_read(struct client_memory *memory, uint64_t address, void *out, uint64_t bytes);
+/* True: nothing is shown there, and somebody has written to the first 64 KiB that have bytes. */
+bool client_memory_is_written_hidden(const struct client_memory *memory, uint64_t address,
+                                     uint64_t bytes);
 /* The process is no more: what is asked of its memory reads as zero. */
 void client_memory_gone(struct client_memory *memory);
 

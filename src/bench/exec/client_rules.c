@@ -218,6 +218,8 @@ static void check_access(struct judged_batch *batch, uint64_t va, uint64_t bytes
         allocation->is_discarded = false;
 }
 
+static const char lost_value[] = "fence %u is signalled with the value of a lost device";
+
 static void judge_access(void *context, const struct seen_access *access)
 {
     struct judged_batch *batch = context;
@@ -229,6 +231,8 @@ static void judge_access(void *context, const struct seen_access *access)
         fence = seen_fence_at(batch->rules->process, access->destination);
         if (!fence)
             check_access(batch, access->destination, access->bytes, true);
+        else if (access->value == UINT64_MAX)
+            client_rules_break(batch->rules, CLIENT_RULE_LOST_VALUE, lost_value, fence->number);
         else if (access->value < fence->last_signal)
             client_rules_break(batch->rules, CLIENT_RULE_FENCE_FALLS,
                                "fence %u is signalled with %" PRIu64 " behind %" PRIu64,
@@ -288,6 +292,8 @@ static void signal_all(struct client_rules *rules, UINT count, const D3DKMT_HAND
         if (fence->queue)
             client_rules_break(rules, CLIENT_RULE_SIGNALS_PAGING, "fence %u is of a paging queue",
                                fence->number);
+        else if (values[i] == UINT64_MAX)
+            client_rules_break(rules, CLIENT_RULE_LOST_VALUE, lost_value, fence->number);
         else if (values[i] < fence->last_signal)
             client_rules_break(rules, CLIENT_RULE_FENCE_FALLS,
                                "fence %u is signalled with %" PRIu64 " behind %" PRIu64,
@@ -550,6 +556,7 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
         const D3DKMT_LOCK2 *arguments = call->arguments;
         const struct seen_object *allocation = client_rules_find(rules, arguments->hAllocation);
 
+        client_rules_look_at_hidden(rules);
         check_device(rules, allocation, arguments->hDevice);
         if (allocation && allocation->bytes && !allocation->client_address &&
             !(allocation->flags & SGPU_UMD_CPU_VISIBLE))
@@ -568,6 +575,7 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
         break;
     }
     case D3DKMT_FN_DestroyAllocation2:
+        client_rules_look_at_hidden(rules);
         destroy_allocations(rules, call->arguments);
         break;
     case D3DKMT_FN_OfferAllocations:
@@ -588,6 +596,15 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
     default:
         break;
     }
+}
+
+/* All else that makes a submission an invalid parameter is not so here. */
+static bool has_much_private_data(const D3DKMT_SUBMITCOMMAND *arguments,
+                                  const struct seen_object *context)
+{
+    return context && arguments->BroadcastContextCount == 1 && arguments->CommandLength &&
+           arguments->PrivateDriverDataSize && arguments->pPrivateDriverData &&
+           arguments->NumPrimaries <= D3DDDI_MAX_WRITTEN_PRIMARIES && !arguments->NumHistoryBuffers;
 }
 
 static void end_waits(struct client_rules *rules, const struct d3dkmt_call *call)
@@ -621,6 +638,13 @@ void client_rules_ended(struct client_rules *rules, void *client, const struct d
                       SEEN_ADAPTER))
             client_rules_break(rules, CLIENT_RULE_RESERVATION, "more than is available");
         break;
+    case D3DKMT_FN_Unlock2:
+        if (NT_SUCCESS(call->status))
+            client_rules_keep_hidden(
+                rules,
+                seen_find(rules->process, ((const D3DKMT_UNLOCK2 *)call->arguments)->hAllocation,
+                          SEEN_ALLOCATION));
+        break;
     case D3DKMT_FN_SubmitCommand:
         if (NT_SUCCESS(call->status)) {
             client_rules_keep_batch(rules, arguments);
@@ -628,6 +652,11 @@ void client_rules_ended(struct client_rules *rules, void *client, const struct d
         }
         client_rules_drop_sources(rules);
         context = seen_find(rules->process, arguments->BroadcastContext[0], SEEN_CONTEXT);
+        if (call->status == STATUS_INVALID_PARAMETER && has_much_private_data(arguments, context))
+            client_rules_break(rules, CLIENT_RULE_PRIVATE_DATA,
+                               "{@PrivateDriverDataSize} is {%u}{=~what the miniport has asked "
+                               "for, at most~}",
+                               arguments->PrivateDriverDataSize);
         if (call->status == STATUS_DEVICE_REMOVED && context && context->refused++)
             client_rules_break(rules, CLIENT_RULE_LOST_DEVICE, "c%u has been refused work before",
                                context->number);
@@ -654,5 +683,6 @@ void client_rules_closed(struct client_rules *rules, void *client)
                                wait->fence->number, wait->value, wait->fence->promised);
         wait->process = NULL;
     }
+    client_rules_look_at_hidden(rules);
     client_rules_forget_memory(rules);
 }

@@ -147,6 +147,37 @@ void client_rules_forget_memory(struct client_rules *rules)
 {
     forget(rules, rules->batches, MOST_BATCHES);
     forget(rules, rules->sources, MOST_SOURCES);
+    for (unsigned i = 0; i < MOST_HIDDEN; i++) {
+        if (rules->hidden[i].process == rules->process)
+            rules->hidden[i].process = NULL;
+    }
+}
+
+void client_rules_keep_hidden(struct client_rules *rules, const struct seen_object *allocation)
+{
+    if (!allocation || !allocation->hidden_address)
+        return;
+    rules->hidden[rules->next_hidden++ % MOST_HIDDEN] =
+        (struct hidden){.process = rules->process,
+                        .address = allocation->hidden_address,
+                        .bytes = max_u64(align_up(allocation->bytes, PAGE_BYTES), PAGE_BYTES),
+                        .allocation = allocation->number};
+}
+
+void client_rules_look_at_hidden(struct client_rules *rules)
+{
+    for (unsigned i = 0; i < MOST_HIDDEN; i++) {
+        struct hidden *hidden = &rules->hidden[i];
+
+        if (hidden->process != rules->process ||
+            !client_memory_is_written_hidden(rules->process->client, hidden->address,
+                                             hidden->bytes))
+            continue;
+        hidden->process = NULL;
+        client_rules_break(rules, CLIENT_RULE_WRITTEN_HIDDEN,
+                           "a%u is written at 0x%" PRIx64 ", where its lock has ended",
+                           hidden->allocation, hidden->address);
+    }
 }
 
 /* A value that nobody is to signal is the CPU's; of a lost device all are the highest. */

@@ -14,6 +14,7 @@
 #define MOST_BATCHES 32u
 #define MOST_SOURCES 32u
 #define MOST_WAITS   256u
+#define MOST_HIDDEN  4u
 
 /* Addresses come signed or cut to 48 bits. */
 #define PLAIN_ADDRESS(va) ((va) & ((UINT64_C(1) << 48) - 1))
@@ -33,6 +34,13 @@ struct batch {
     uint64_t address, bytes, hash;
 };
 
+/* Where a lock was, that has ended. */
+struct hidden {
+    const struct seen_process *process; /* NULL: free */
+    uint64_t address, bytes;
+    unsigned allocation; /* its number */
+};
+
 struct client_rules {
     struct seen *seen;
     void (*told)(void *context, const struct client_breach *breach);
@@ -40,7 +48,8 @@ struct client_rules {
     uint64_t broken[CLIENT_RULE_COUNT];
     struct wait waits[MOST_WAITS];
     struct batch batches[MOST_BATCHES], sources[MOST_SOURCES];
-    unsigned next_batch, next_source;
+    struct hidden hidden[MOST_HIDDEN];
+    unsigned next_batch, next_source, next_hidden;
     /* Of the call that is looked at. */
     struct seen_process *process;
     const struct d3dkmt_call *call;
@@ -82,6 +91,9 @@ void client_rules_keep_batch(struct client_rules *rules, const D3DKMT_SUBMITCOMM
 /* A submission has failed; the process has ended. */
 void client_rules_drop_sources(struct client_rules *rules);
 void client_rules_forget_memory(struct client_rules *rules);
+/* An unlock has ended; before a call that may show something there anew, and at the end. */
+void client_rules_keep_hidden(struct client_rules *rules, const struct seen_object *allocation);
+void client_rules_look_at_hidden(struct client_rules *rules);
 /* Before a fence is awaited or destroyed: who has written its value? */
 void client_rules_look_at_fence(struct client_rules *rules, const struct seen_object *fence);
 

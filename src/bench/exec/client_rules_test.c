@@ -463,6 +463,24 @@ static void BROKEN_BATCH(struct world *world)
     test_let_run(world->session);
 }
 
+/* The reference driver wants none. */
+static void PRIVATE_DATA(struct world *world)
+{
+    const uint32_t nop[2] = {SGPU_PACKET_HEADER(SGPU_OP_NOP, 2)};
+    uint64_t data = 0;
+    D3DKMT_SUBMITCOMMAND submit = {.Commands = world->client.command_va,
+                                   .CommandLength = sizeof nop,
+                                   .BroadcastContextCount = 1,
+                                   .BroadcastContext = {world->client.context},
+                                   .pPrivateDriverData = &data};
+
+    memcpy(world->client.command_memory, nop, sizeof nop);
+    submit.PrivateDriverDataSize = world->breaks ? sizeof data : 0;
+    assert_int_equal(TEST_CALL(&world->client, SubmitCommand, &submit),
+                     world->breaks ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS);
+    test_let_run(world->session);
+}
+
 static void COMMANDS_CHANGED(struct world *world)
 {
     const uint64_t at = world->client.command_head, value = copy(world);
@@ -581,6 +599,27 @@ static NTSTATUS unlock(struct world *world, D3DKMT_HANDLE handle)
 {
     return TEST_CALL(&world->client, Unlock2,
                      &((D3DKMT_UNLOCK2){.hDevice = world->client.device, .hAllocation = handle}));
+}
+
+static void LOST_VALUE(struct world *world)
+{
+    const D3DKMT_HANDLE fence = make_fence(world);
+
+    assert_int_equal(signal_by_cpu(world, fence, UINT64_MAX - !world->breaks, 1), STATUS_SUCCESS);
+}
+
+/* Beyond the first page, and seen at the next lock. */
+static void WRITTEN_HIDDEN(struct world *world)
+{
+    uint8_t *memory = test_lock(&world->client, &world->a);
+
+    if (world->breaks)
+        assert_int_equal(unlock(world, world->a.handle), STATUS_SUCCESS);
+    memory[5000] = 1;
+    if (!world->breaks)
+        assert_int_equal(unlock(world, world->a.handle), STATUS_SUCCESS);
+    test_lock(&world->client, &world->b);
+    assert_int_equal(unlock(world, world->b.handle), STATUS_SUCCESS);
 }
 
 static void LOCK_LEFT(struct world *world)

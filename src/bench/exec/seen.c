@@ -600,6 +600,7 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
         if (object) {
             object->locks++;
             object->lock_address = (uintptr_t)arguments->pData;
+            object->hidden_address = 0;
         }
         break;
     }
@@ -607,8 +608,10 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
         const D3DKMT_UNLOCK2 *arguments = call->arguments;
 
         object = seen_find(process, arguments->hAllocation, SEEN_ALLOCATION);
-        if (object && object->locks && !--object->locks)
+        if (object && object->locks && !--object->locks) {
+            object->hidden_address = object->client_address ? 0 : object->lock_address;
             object->lock_address = 0;
+        }
         break;
     }
     case D3DKMT_FN_OfferAllocations: {

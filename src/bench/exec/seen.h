@@ -98,6 +98,7 @@ struct seen_object {
     uint64_t bytes;
     uint32_t flags; /* SGPU_UMD_*; 0 where the data is another driver's */
     uint64_t client_address, lock_address;
+    uint64_t hidden_address; /* where a lock was, that has ended; 0: nowhere */
     unsigned locks, references;
     uint64_t resident_value; /* paging fence value behind which it may be used */
     struct seen_object *resident_queue;

@@ -401,6 +401,11 @@ NTSTATUS vidmm_context_wait_for_paging(struct vidmm_context *context, uint64_t v
     return STATUS_SUCCESS;
 }
 
+uint32_t vidmm_context_private_data_bytes(const struct vidmm_context *context)
+{
+    return context->info.DmaBufferPrivateDataSize;
+}
+
 void vidmm_context_set_null_rendering(struct vidmm_context *context, bool is_null)
 {
     context->is_null_rendering = is_null;
