@@ -27,6 +27,7 @@ add_image_test(memory memory.sh)
 add_image_test(client client.sh ${CMAKE_BINARY_DIR})
 add_image_test(sdma example.sh sdma sdma PT-017 VX-003 TLB-002 FENCE-004)
 add_image_test(intel example.sh intel intel_blt PT-017 VX-003 TLB-002 FENCE-004 PT-039)
+add_image_test(records records.sh)
 add_image_test(models models.sh ${CMAKE_BINARY_DIR}/gpu)
 
 # Tests that compile drivers with the program beside them.

@@ -14,7 +14,8 @@ set(release_tests
 set(long_tests
     ^cli/baseline ^cli/golden ^cli/interrupt ^cli/lawful ^cli/long- ^cli/promises ^cli/sentences ^cli/slurm ^cli/terminal
     ^cli/zoo ^docs/headers ^bench/driver_sdma_test
-    ^images/faults ^images/intel ^images/memory ^images/models ^images/rust ^images/sdma ^images/services ^images/softcopy ^images/threads
+    ^images/faults ^images/intel ^images/memory ^images/models ^images/records ^images/rust ^images/sdma
+    ^images/services ^images/softcopy ^images/threads
     ^images/three-ways ^images/writers ^images/zoo ^install/aarch64 ^install/action ^install/embedding
     ^install/packages ^install/windows ^viewer/browser-long ^wdk/layout-mingw
     ^wdk/layout-msvc-target ^wdk/layout-.*-cxx ^wdk/source-clang ^wdk/source-gcc ^wdk/source-mingw ^wdk/source-.*-cxx)

@@ -55,8 +55,9 @@
  *     5  struct drydock_gpu_host: executes
  *     6  struct drydock_gpu_host: leaves_out; struct drydock_gpu_model: application;
  *        struct drydock_gpu_translation: page_bytes
+ *     7  struct drydock_gpu_application: walk_batch
  */
-#define DRYDOCK_GPU_MODEL_API        6u
+#define DRYDOCK_GPU_MODEL_API        7u
 #define DRYDOCK_GPU_MODEL_OLDEST_API 1u
 
 /* ---- What the model is given ----------------------------------------------------------------- */
@@ -221,6 +222,27 @@ struct drydock_gpu_work {
     const struct drydock_gpu_reference *references;
 };
 
+enum drydock_gpu_access_kind {
+    DRYDOCK_GPU_COPY,    /* bytes from one address to another one */
+    DRYDOCK_GPU_FILL,    /* bytes of value at `to` */
+    DRYDOCK_GPU_READ,    /* bytes at `from` */
+    DRYDOCK_GPU_WRITE,   /* bytes at `to`; value is what the first 8 of them become, 0: unknown */
+    DRYDOCK_GPU_UNKNOWN, /* something that the model cannot tell */
+};
+
+/* One access of a batch, by virtual addresses. */
+struct drydock_gpu_access {
+    enum drydock_gpu_access_kind kind;
+    uint64_t from, to, bytes, value;
+};
+
+struct drydock_gpu_walk {
+    void *context;
+    /* Bytes of the batch, or of another one in which it goes on; false: the client shows none. */
+    bool (*read)(void *context, uint64_t va, void *out, uint64_t bytes);
+    void (*each)(void *context, const struct drydock_gpu_access *access);
+};
+
 /*
  * Version 6. What `drydock exec` needs of the board for applications whose user-mode driver is not
  * ours (docs/applications.md). Each member may be NULL. Functions get what create() gave; data
@@ -241,6 +263,11 @@ struct drydock_gpu_application {
     int32_t (*query_adapter)(void *gpu, uint32_t type, void *data, uint32_t bytes);
     /* D3DKMTEscape with D3DKMT_ESCAPE_DRIVERPRIVATE; the NTSTATUS. */
     int32_t (*escape)(void *gpu, void *data, uint32_t bytes);
+    /*
+     * Version 7. Tells what a batch at va will access, in order, without running it: so `--record`
+     * has the content of what applications do. False: it is none, or cannot be read to its end.
+     */
+    bool (*walk_batch)(void *gpu, uint64_t va, uint64_t bytes, const struct drydock_gpu_walk *walk);
 };
 
 /* Functions get what create() gave as first argument. Those that are marked may be NULL. */

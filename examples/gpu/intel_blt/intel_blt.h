@@ -82,6 +82,9 @@ enum {
 #define IBLT_MEM_COPY   IBLT_BLT(0x5au) /* of Xe HPC and later: DG2's driver does not send them */
 #define IBLT_MEM_SET    IBLT_BLT(0x5bu)
 
+#define IBLT_PIPE_CONTROL   0x7a000000u
+#define IBLT_COMPUTE_WALKER 0x72080000u
+
 /* Words of a packet; word 0 has them less two. */
 #define IBLT_BATCH_START_WORDS 3u
 #define IBLT_FLUSH_WORDS       5u

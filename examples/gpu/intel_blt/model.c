@@ -83,6 +83,7 @@ const struct drydock_gpu_model *drydock_gpu_model(uint32_t api_version)
         .description = "Drydock's model of Intel graphics (DG2)",
         .client_bytes = iblt_client_bytes,
         .escape = iblt_escape,
+        .walk_batch = iblt_walk_batch,
     };
     static const struct drydock_gpu_model model = {
         .api_version = DRYDOCK_GPU_MODEL_API,

@@ -186,6 +186,10 @@ uint32_t iblt_allocation_data(void *self, const struct drydock_gpu_allocation *a
                               void *out, uint32_t room);
 uint64_t iblt_client_bytes(void *self, const void *data, uint32_t bytes);
 int32_t iblt_escape(void *self, void *data, uint32_t bytes);
+
+/* ---- walk.c ---------------------------------------------------------------------------------- */
+
+bool iblt_walk_batch(void *self, uint64_t va, uint64_t bytes, const struct drydock_gpu_walk *walk);
 uint32_t iblt_commands(void *self, const struct drydock_gpu_work *work, void *out, uint32_t room);
 
 #endif

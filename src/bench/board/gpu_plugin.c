@@ -752,6 +752,19 @@ NTSTATUS gpu_plugin_query_adapter(const struct gpu_plugin *plugin, uint32_t type
     return status;
 }
 
+bool gpu_plugin_walk_batch(const struct gpu_plugin *plugin, uint64_t va, uint64_t bytes,
+                           const struct drydock_gpu_walk *walk)
+{
+    const struct drydock_gpu_application *application = gpu_plugin_application(plugin);
+    const char *before = crash_recorder_enter_model("walk_batch()");
+    const bool is_whole = application && plugin->model->api_version >= 7 &&
+                          application->walk_batch &&
+                          application->walk_batch(plugin->gpu, va, bytes, walk);
+
+    crash_recorder_leave_model(before);
+    return is_whole;
+}
+
 NTSTATUS gpu_plugin_escape(const struct gpu_plugin *plugin, void *data, uint32_t bytes)
 {
     const struct drydock_gpu_application *application = gpu_plugin_application(plugin);

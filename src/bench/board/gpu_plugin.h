@@ -107,5 +107,8 @@ uint64_t gpu_plugin_client_bytes(const struct gpu_plugin *plugin, const void *pr
 NTSTATUS gpu_plugin_query_adapter(const struct gpu_plugin *plugin, uint32_t type, void *data,
                                   uint32_t bytes);
 NTSTATUS gpu_plugin_escape(const struct gpu_plugin *plugin, void *data, uint32_t bytes);
+/* False: also when it has no such function. */
+bool gpu_plugin_walk_batch(const struct gpu_plugin *plugin, uint64_t va, uint64_t bytes,
+                           const struct drydock_gpu_walk *walk);
 
 #endif

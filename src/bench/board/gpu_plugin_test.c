@@ -117,7 +117,7 @@ static void a_model_of_another_kind_is_refused(void **state)
 {
     expect_refusal(GPU_FOLDER "/odd-new.so", "it serves no version of drydock/gpu_model.h from 1 ");
     expect_refusal(GPU_FOLDER "/odd-lying.so",
-                   "asked for version 6 of drydock/gpu_model.h it gives");
+                   "asked for version 7 of drydock/gpu_model.h it gives");
     expect_refusal(GPU_FOLDER "/odd-holes.so", "its table lacks read_register or write_register");
     expect_refusal(GPU_FOLDER "/odd-poor.so", "its create() failed");
     expect_refusal(GPU_FOLDER "/odd-none.so", "it has no function drydock_gpu_model()");

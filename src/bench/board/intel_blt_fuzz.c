@@ -10,6 +10,7 @@
 #include "../examples/gpu/intel_blt/packets.c"
 #include "../examples/gpu/intel_blt/registers.c"
 #include "../examples/gpu/intel_blt/user_mode.c"
+#include "../examples/gpu/intel_blt/walk.c"
 #include "../examples/gpu/intel_blt/work.c"
 
 #define LOCAL_BYTES  (1u << 20)
@@ -32,6 +33,7 @@ struct board {
     struct event events[EVENTS];
     unsigned event_count;
     unsigned works;
+    unsigned told; /* accesses, by the walk */
 };
 
 static void must(bool is_so)
@@ -228,6 +230,23 @@ static void make_tables(struct board *board)
 }
 
 /* Byte 0: node, and what the rest is; 64 bytes of ring; 512 of entries; the batch. */
+/* The client shows the pages of its batch. */
+static bool walk_reads(void *context, uint64_t va, void *out, uint64_t bytes)
+{
+    struct board *board = context;
+
+    if (va < VA_BATCH || va - VA_BATCH >= 32 * PAGE || bytes > 32 * PAGE - (va - VA_BATCH))
+        return false;
+    memcpy(out, board->system + 0x40000 + (va - VA_BATCH), bytes);
+    return true;
+}
+
+static void walk_tells(void *context, const struct drydock_gpu_access *access)
+{
+    must(access->kind <= DRYDOCK_GPU_UNKNOWN);
+    ((struct board *)context)->told++;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct board board = {.local = calloc(1, LOCAL_BYTES), .system = calloc(1, SYSTEM_BYTES)};
@@ -292,6 +311,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     write_register(gpu, iblt_bases[node] + IBLT_RING_TAIL, 4, tail);
     for (unsigned i = 0; i < MOST_EVENTS && run_next(&board); i++)
         ;
+    iblt_walk_batch(
+        gpu, VA_BATCH, size,
+        &(struct drydock_gpu_walk){.context = &board, .read = walk_reads, .each = walk_tells});
+    must(board.told <= 65536);
     for (uint64_t va = 0; va < UINT64_C(1) << 32; va += UINT64_C(0x3fff1000))
         translate(gpu, (struct drydock_gpu_place){true, 0x1000}, va, &found);
     reset(gpu);

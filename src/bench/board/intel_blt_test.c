@@ -764,6 +764,128 @@ static void a_slice_of_a_volume_is_copied_and_filled(void **state)
     rig_close(&rig);
 }
 
+/* ---- What a batch will do -------------------------------------------------------------------- */
+
+struct told {
+    struct rig *rig;
+    struct drydock_gpu_access accesses[16];
+    unsigned count;
+};
+
+static bool show_batch(void *context, uint64_t va, void *out, uint64_t bytes)
+{
+    struct told *told = context;
+
+    if (va < VA(0) || va >= VA(PAGES) || bytes > PAGE_BYTES - va % PAGE_BYTES)
+        return false;
+    read_page(told->rig, (unsigned)((va - VA(0)) / PAGE_BYTES), va % PAGE_BYTES, out, bytes);
+    return true;
+}
+
+static void take_access(void *context, const struct drydock_gpu_access *access)
+{
+    struct told *told = context;
+
+    if (told->count < ARRAY_COUNT(told->accesses))
+        told->accesses[told->count] = *access;
+    told->count++;
+}
+
+static bool walk(struct rig *rig, struct told *told)
+{
+    *told = (struct told){.rig = rig};
+    return gpu_plugin_walk_batch(
+        rig->model.plugin, VA(BATCH), PAGE_BYTES,
+        &(struct drydock_gpu_walk){.context = told, .read = show_batch, .each = take_access});
+}
+
+static void expect_access(const struct told *told, unsigned i, enum drydock_gpu_access_kind kind,
+                          uint64_t from, uint64_t to, uint64_t bytes, uint64_t value)
+{
+    assert_true(i < told->count);
+    assert_int_equal(told->accesses[i].kind, kind);
+    assert_int_equal(told->accesses[i].from, from);
+    assert_int_equal(told->accesses[i].to, to);
+    assert_int_equal(told->accesses[i].bytes, bytes);
+    assert_int_equal(told->accesses[i].value, value);
+}
+
+/* Through a batch of second level. */
+static void a_batch_is_told_without_being_run(void **state)
+{
+    const uint8_t colour[16] = {0x5a};
+    const struct shape rows = {
+        .pitch = 64, .right = 16, .bottom = 2, .to = VA(OTHER), .from = VA(DATA), .from_pitch = 32};
+    const struct shape piece = {
+        .pitch = 64, .right = 64, .bottom = 4, .to = VA(OTHER), .to_slice = 1, .to_slice_rows = 8};
+    const struct shape many = {.pitch = 32,
+                               .right = 16,
+                               .bottom = 65,
+                               .to = VA(OTHER),
+                               .from = VA(DATA),
+                               .from_pitch = 16};
+    uint32_t before;
+    struct told told;
+    struct rig rig;
+
+    rig_open(&rig);
+    put_bytes(&rig, DATA);
+    put_copy(&rig, &rows);
+    write_batch(&rig, SECOND);
+    put(&rig, IBLT_MI_BATCH_START | IBLT_PPGTT | IBLT_SECOND_LEVEL | 1);
+    put_wide(&rig, VA(SECOND));
+    put_fill(&rig, &piece, colour);
+    put_store(&rig, VA(DATA) + 8, 7);
+    put(&rig, IBLT_MI_FLUSH_DW | IBLT_FLUSH_WRITE | 3);
+    put_wide(&rig, VA(DATA) + 16);
+    put_wide(&rig, 0x123456789abc);
+    write_batch(&rig, BATCH);
+    before = word_at(&rig, OTHER, 0);
+    assert_true(walk(&rig, &told));
+    assert_int_equal(told.count, 5);
+    expect_access(&told, 0, DRYDOCK_GPU_COPY, VA(DATA), VA(OTHER), 16, 0);
+    expect_access(&told, 1, DRYDOCK_GPU_COPY, VA(DATA) + 32, VA(OTHER) + 64, 16, 0);
+    expect_access(&told, 2, DRYDOCK_GPU_FILL, 0, VA(OTHER) + 512, 256,
+                  UINT64_C(0x5a5a5a5a5a5a5a5a));
+    expect_access(&told, 3, DRYDOCK_GPU_WRITE, 0, VA(DATA) + 8, 4, 0);
+    expect_access(&told, 4, DRYDOCK_GPU_WRITE, 0, VA(DATA) + 16, 8, 0x123456789abc);
+    assert_int_equal(word_at(&rig, OTHER, 0), before);
+
+    put_copy(&rig, &many);
+    put(&rig, IBLT_COMPUTE_WALKER | 37);
+    put_zeros(&rig, 38);
+    write_batch(&rig, BATCH);
+    assert_true(walk(&rig, &told));
+    assert_int_equal(told.count, 3);
+    expect_access(&told, 0, DRYDOCK_GPU_READ, VA(DATA), 0, 64 * 16 + 16, 0);
+    expect_access(&told, 1, DRYDOCK_GPU_WRITE, 0, VA(OTHER), 64 * 32 + 16, 0);
+    assert_int_equal(told.accesses[2].kind, DRYDOCK_GPU_UNKNOWN);
+    rig_close(&rig);
+}
+
+/* One that goes round for ever, one that is not shown, one of an unknown packet. */
+static void a_batch_that_cannot_be_told_to_its_end_is_none(void **state)
+{
+    const uint64_t next[] = {VA(BATCH), VA(PAGES), 0};
+    struct told told;
+    struct rig rig;
+
+    rig_open(&rig);
+    for (unsigned i = 0; i < ARRAY_COUNT(next); i++) {
+        put_store(&rig, VA(DATA), 1);
+        if (next[i]) {
+            put(&rig, IBLT_MI_BATCH_START | IBLT_PPGTT | 1);
+            put_wide(&rig, next[i]);
+        } else {
+            put(&rig, IBLT_MI(0x3fu));
+        }
+        write_batch(&rig, BATCH);
+        assert_false(walk(&rig, &told));
+        assert_true(told.count >= 1 && told.count <= 65536);
+    }
+    rig_close(&rig);
+}
+
 static void put_mem_copy(struct rig *rig, uint32_t flags, uint32_t width, uint32_t height,
                          uint64_t from, uint64_t to)
 {
@@ -1126,6 +1248,8 @@ int main(void)
         cmocka_unit_test(ranges_that_overlap_are_copied),
         cmocka_unit_test(a_tiled_surface_comes_back_as_it_was),
         cmocka_unit_test(a_slice_of_a_volume_is_copied_and_filled),
+        cmocka_unit_test(a_batch_is_told_without_being_run),
+        cmocka_unit_test(a_batch_that_cannot_be_told_to_its_end_is_none),
         cmocka_unit_test(memory_is_copied_and_set),
         cmocka_unit_test(pages_of_all_sizes_translate),
         cmocka_unit_test(no_page_reads_as_zeros_and_keeps_nothing),

@@ -178,20 +178,13 @@ struct judged_batch {
     struct seen_object *context;
 };
 
-static void check_access(struct judged_batch *batch, uint64_t va, uint64_t bytes, bool is_write)
+static void check_piece(struct judged_batch *batch, const struct seen_mapping *mapping, uint64_t va,
+                        bool is_write)
 {
     struct client_rules *rules = batch->rules;
     const char *how = is_write ? "written" : "read";
-    const struct seen_mapping *mapping = seen_mapping_at(rules->process, va);
-    struct seen_object *allocation = mapping ? mapping->allocation : NULL;
+    struct seen_object *allocation = mapping->allocation;
 
-    if (!bytes)
-        return;
-    if (!allocation || bytes > mapping->end - va) {
-        client_rules_break(rules, CLIENT_RULE_UNMAPPED,
-                           "0x%" PRIx64 " + 0x%" PRIx64 " is %s, and not mapped", va, bytes, how);
-        return;
-    }
     if (is_write && !mapping->is_writable)
         client_rules_break(rules, CLIENT_RULE_READ_ONLY,
                            "0x%" PRIx64 " is written, and mapped to be read", va);
@@ -216,6 +209,25 @@ static void check_access(struct judged_batch *batch, uint64_t va, uint64_t bytes
                            "a%u has lost its content, and is read", allocation->number);
     if (is_write)
         allocation->is_discarded = false;
+}
+
+/* An access may go over mappings that lie side by side. */
+static void check_access(struct judged_batch *batch, uint64_t va, uint64_t bytes, bool is_write)
+{
+    uint64_t piece;
+
+    for (uint64_t at = va, end = va + bytes; at < end; at += piece) {
+        const struct seen_mapping *mapping = seen_mapping_at(batch->rules->process, at);
+
+        if (!mapping || !mapping->allocation) {
+            client_rules_break(batch->rules, CLIENT_RULE_UNMAPPED,
+                               "0x%" PRIx64 " + 0x%" PRIx64 " is %s, and not mapped%s", va, bytes,
+                               is_write ? "written" : "read", at == va ? "" : " to its end");
+            return;
+        }
+        check_piece(batch, mapping, at, is_write);
+        piece = min_u64(mapping->end, end) - at;
+    }
 }
 
 static const char lost_value[] = "fence %u is signalled with the value of a lost device";
@@ -262,6 +274,10 @@ static void submit(struct client_rules *rules, const D3DKMT_SUBMITCOMMAND *argum
         (mapping->allocation->bytes && arguments->CommandLength > mapping->end - va)) {
         client_rules_break(rules, CLIENT_RULE_COMMANDS_UNMAPPED,
                            "0x%" PRIx64 " + 0x%x is not mapped", va, arguments->CommandLength);
+        return;
+    }
+    if (rules->seen->plugin) { /* what such a model does not read is not judged */
+        seen_walk_batch(rules->process, va, arguments->CommandLength, judge_access, &batch);
         return;
     }
     if (!seen_is_readable(mapping->allocation))

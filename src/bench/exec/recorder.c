@@ -302,15 +302,12 @@ static void name_place(const struct place *place)
         place->allocation->held_names++;
 }
 
-static void keep_deed(void *context, const struct seen_access *access)
+static void keep_piece(struct held *held, const struct seen_access *access)
 {
-    struct held *held = context;
     const struct seen_process *process = held->context->process;
     struct deed deed = {.kind = access->kind, .bytes = access->bytes};
 
-    if (access->kind == SEEN_SIGNAL)
-        return;
-    if (access->kind == SEEN_UNKNOWN || held->deed_count * 2 + 2 > MOST_REFERENCES) {
+    if (held->deed_count * 2 + 2 > MOST_REFERENCES) {
         held->is_opaque = true;
         return;
     }
@@ -332,6 +329,33 @@ static void keep_deed(void *context, const struct seen_access *access)
     name_place(&deed.from);
     name_place(&deed.to);
     held->deeds[held->deed_count++] = deed;
+}
+
+/* Bytes up to the end of the mapping at the address, of those at most. */
+static uint64_t in_mapping(const struct seen_process *process, uint64_t va, uint64_t bytes)
+{
+    const struct seen_mapping *mapping = va ? seen_mapping_at(process, va) : NULL;
+
+    return mapping ? min_u64(bytes, mapping->end - va) : bytes;
+}
+
+/* An access may go over mappings that lie side by side. */
+static void keep_deed(void *context, const struct seen_access *access)
+{
+    struct held *held = context;
+    const struct seen_process *process = held->context->process;
+    struct seen_access piece = *access;
+
+    held->is_opaque |= access->kind == SEEN_UNKNOWN;
+    if (access->kind == SEEN_UNKNOWN || access->kind == SEEN_SIGNAL)
+        return;
+    for (uint64_t left = access->bytes; left; left -= piece.bytes) {
+        piece.bytes = in_mapping(process, piece.source, left);
+        piece.bytes = in_mapping(process, piece.destination, piece.bytes);
+        keep_piece(held, &piece);
+        piece.source += piece.source ? piece.bytes : 0;
+        piece.destination += piece.destination ? piece.bytes : 0;
+    }
 }
 
 /* The packets are read while the client owes us that they stay. */

@@ -161,11 +161,52 @@ static void what_is_destroyed_behind_held_work_is_freed_behind_it(void **state)
     free(text);
 }
 
+/* Two buffers side by side, which the GPU reads and writes as one. */
+static void copy_over_both(struct exec_session *session)
+{
+    const uint64_t va = UINT64_C(0x200000000000);
+    struct test_buffer from[2], to;
+    struct test_client client;
+    uint8_t *memory;
+
+    session->recorder = recorder_case_create(session->seen);
+    assert_non_null(session->recorder);
+    test_client_start(&client, session);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(test_create(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB,
+                                     NULL, &from[i]),
+                         STATUS_SUCCESS);
+        test_map(&client, &from[i], va + i * MIB);
+        assert_true(NT_SUCCESS(test_make_resident(&client, &from[i])));
+        memory = test_lock(&client, &from[i]);
+        test_fill(memory, MIB, 1 + i);
+    }
+    test_resident_buffer(&client, SGPU_UMD_NO_APERTURE, MIB, &to);
+    test_let_run(session);
+    test_wait_fence(&client, test_copy(&client, to.va, va + MIB / 2, MIB));
+    test_client_close(&client);
+    for (unsigned rule = 0; rule < CLIENT_RULE_COUNT; rule++) {
+        if (rule != CLIENT_RULE_LOCK_LEFT)
+            assert_string_equal(test_breaches[rule], "");
+    }
+    finish(session);
+}
+
+static void work_over_mappings_side_by_side_is_lawful_and_in_the_record(void **state)
+{
+    test_on_board(LOCAL_BYTES, copy_over_both);
+    assert_non_null(strstr(text, "\nsubmit c1 a2@524288+524288:r a4@0+524288:w=0x"));
+    assert_non_null(strstr(text, " a3@0+524288:r a4@524288+524288:w=0x"));
+    play(text);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_of_who_has_given_way_is_a_line_when_it_is_handed_over),
         cmocka_unit_test(what_is_destroyed_behind_held_work_is_freed_behind_it),
+        cmocka_unit_test(work_over_mappings_side_by_side_is_lawful_and_in_the_record),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

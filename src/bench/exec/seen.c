@@ -71,6 +71,7 @@ static struct seen_process *process_of(struct seen *seen, void *client)
         seen->is_lost = true;
         return NULL;
     }
+    process->seen = seen;
     process->client = client;
     process->number = ++seen->process_count;
     list_init(&process->objects);
@@ -436,8 +437,10 @@ static void submitted(struct seen *seen, struct seen_process *process,
     if (!signals.context)
         return;
     signals.context->submitted = seen->submissions;
+    /* The miniport of another board may signal as well, by what private data asks it for. */
     if (!seen_walk_batch(process, arguments->Commands, arguments->CommandLength, note_access,
-                         &signals))
+                         &signals) ||
+        seen->plugin)
         process->has_opaque_work = true;
 }
 
@@ -792,6 +795,45 @@ static void tell_packet(const uint64_t *words, uint64_t bytes,
     }
 }
 
+/* A walk by the board's model. */
+struct model_walk {
+    const struct seen_process *process;
+    void (*each)(void *context, const struct seen_access *access);
+    void *context;
+};
+
+static bool read_for_model(void *context, uint64_t va, void *out, uint64_t bytes)
+{
+    const struct model_walk *walk = context;
+    const struct seen_mapping *mapping = seen_mapping_at(walk->process, va);
+    const uint64_t address =
+        mapping && mapping->allocation ? seen_cpu_address(mapping->allocation) : 0;
+
+    return address && bytes <= mapping->end - va &&
+           seen_read(walk->process, address + mapping->offset + (va - mapping->start), out, bytes);
+}
+
+/* What is written where a fence has its value is a signal. */
+static void tell_of_model(void *context, const struct drydock_gpu_access *access)
+{
+    static const enum seen_access_kind kinds[] = {[DRYDOCK_GPU_COPY] = SEEN_COPY,
+                                                  [DRYDOCK_GPU_FILL] = SEEN_FILL,
+                                                  [DRYDOCK_GPU_READ] = SEEN_RENDER,
+                                                  [DRYDOCK_GPU_WRITE] = SEEN_RENDER,
+                                                  [DRYDOCK_GPU_UNKNOWN] = SEEN_UNKNOWN};
+    const struct model_walk *walk = context;
+    struct seen_access seen = {
+        .kind = (size_t)access->kind < ARRAY_COUNT(kinds) ? kinds[access->kind] : SEEN_UNKNOWN,
+        .source = access->from,
+        .destination = access->to,
+        .bytes = access->bytes,
+        .value = access->value};
+
+    if (access->kind == DRYDOCK_GPU_WRITE && seen_fence_at(walk->process, access->to))
+        seen.kind = SEEN_SIGNAL;
+    walk->each(walk->context, &seen);
+}
+
 bool seen_walk_batch(const struct seen_process *process, uint64_t va, uint64_t bytes,
                      void (*each)(void *context, const struct seen_access *access), void *context)
 {
@@ -800,6 +842,14 @@ bool seen_walk_batch(const struct seen_process *process, uint64_t va, uint64_t b
     bool is_whole;
 
     va &= (UINT64_C(1) << 48) - 1;
+    if (process->seen->plugin) {
+        struct model_walk walk = {process, each, context};
+
+        return gpu_plugin_walk_batch(process->seen->plugin, va, bytes,
+                                     &(struct drydock_gpu_walk){.context = &walk,
+                                                                .read = read_for_model,
+                                                                .each = tell_of_model});
+    }
     mapping = seen_mapping_at(process, va);
     address = mapping && seen_is_readable(mapping->allocation)
                   ? seen_cpu_address(mapping->allocation)

@@ -15,6 +15,7 @@
 
 #include "base/list.h"
 #include "bench/board/client_memory.h"
+#include "bench/board/gpu_plugin.h"
 #include "bench/exec/seen_ranges.h"
 #include "d3dkmt/d3dkmt.h"
 
@@ -126,6 +127,7 @@ struct seen_mapping {
 
 struct seen_process {
     struct list link;
+    const struct seen *seen;
     void *client; /* struct client_memory */
     unsigned number;
     uint64_t told; /* rules of client_rules.h, a bit for each that has been told of it */
@@ -142,6 +144,7 @@ struct seen_process {
 };
 
 struct seen {
+    const struct gpu_plugin *plugin; /* whose packets are read; NULL: those of the Drydock GPU */
     struct list processes;
     unsigned counts[SEEN_RESOURCE + 1]; /* numbers given so far */
     unsigned process_count;
@@ -187,7 +190,8 @@ struct seen_access {
 };
 
 /*
- * The packets of a batch of the Drydock GPU, in order. False: the batch cannot be read, or is none.
+ * The packets of a batch, in order. False: the batch cannot be read, or is none, or the board's
+ * model does not tell.
  */
 bool seen_walk_batch(const struct seen_process *process, uint64_t va, uint64_t bytes,
                      void (*each)(void *context, const struct seen_access *access), void *context);

@@ -962,6 +962,7 @@ static void begin_seeing(struct exec_server *shared, struct seen *seen,
                          const struct run_board *board)
 {
     seen_init(seen);
+    seen->plugin = board->plugin;
     shared->session.seen = seen;
     if (shared->config.record)
         shared->session.recorder = recorder_case_create(seen);
