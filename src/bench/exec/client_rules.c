@@ -276,7 +276,7 @@ static void submit(struct client_rules *rules, const D3DKMT_SUBMITCOMMAND *argum
                            "0x%" PRIx64 " + 0x%x is not mapped", va, arguments->CommandLength);
         return;
     }
-    if (rules->seen->plugin) { /* what such a model does not read is not judged */
+    if (rules->seen->source.walk_batch) { /* what such a model does not read is not judged */
         seen_walk_batch(rules->process, va, arguments->CommandLength, judge_access, &batch);
         return;
     }

@@ -13,7 +13,9 @@
 #ifndef DRYDOCK_BENCH_EXEC_CLIENT_RULES_H
 #define DRYDOCK_BENCH_EXEC_CLIENT_RULES_H
 
-#include "bench/exec/seen.h"
+#include "bench/board/client_memory.h"
+#include "clients/seen.h"
+#include "d3dkmt/d3dkmt.h"
 #include "check/report/finding.h"
 
 enum client_rule {

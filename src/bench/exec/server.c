@@ -4,10 +4,11 @@
 #include "bench/board/gpu_plugin.h"
 #include "bench/exec/client_place.h"
 #include "bench/exec/lanes.h"
-#include "bench/exec/recorder.h"
+#include "clients/recorder.h"
 #include "bench/exec/registry.h"
 #include "bench/exec/waiting.h"
 #include "thunk/protocol.h"
+#include "workload/named_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -914,6 +915,23 @@ static void notify(void *context, void *memory, unsigned number, uint32_t flags,
         lanes_notify(client->lanes, number, flags, bytes);
 }
 
+static void write_case(struct exec_server *shared, const struct recorder_board *board)
+{
+    const char *path = shared->config.record;
+    FILE *file = named_file_open(path, "w");
+    bool is_whole;
+
+    if (!file) {
+        snprintf(shared->error, sizeof shared->error, "cannot write '%.150s': %s", path,
+                 named_file_reason(errno));
+        return;
+    }
+    is_whole = recorder_case_write(shared->session.recorder, file, board);
+    if (fclose(file) || !is_whole)
+        snprintf(shared->error, sizeof shared->error, "'%.150s' is not whole: %s", path,
+                 shared->session.seen->is_lost ? "no memory" : strerror(errno));
+}
+
 /* With the programs' name as its title. */
 static void write_record(struct exec_server *shared, const struct run_board *board)
 {
@@ -927,7 +945,7 @@ static void write_record(struct exec_server *shared, const struct run_board *boa
     if (!shared->session.recorder)
         snprintf(shared->error, sizeof shared->error, "no memory for a record");
     else if (shared->has_started)
-        recorder_case_write(shared->session.recorder, shared->config.record, &told, shared->error);
+        write_case(shared, &told);
     recorder_case_destroy(shared->session.recorder);
     shared->session.recorder = NULL;
 }
@@ -961,8 +979,9 @@ static void note_breach(void *context, const struct client_breach *breach)
 static void begin_seeing(struct exec_server *shared, struct seen *seen,
                          const struct run_board *board)
 {
-    seen_init(seen);
-    seen->plugin = board->plugin;
+    const struct seen_source source = exec_session_source(board);
+
+    seen_init(seen, &source);
     shared->session.seen = seen;
     if (shared->config.record)
         shared->session.recorder = recorder_case_create(seen);

@@ -1,9 +1,10 @@
 #include "bench/exec/session.h"
 
 #include "bench/exec/client_rules.h"
-#include "bench/exec/recorder.h"
-#include "bench/exec/seen.h"
+#include "clients/recorder.h"
+#include "clients/seen.h"
 
+#include "bench/board/client_memory.h"
 #include "bench/board/gpu_plugin.h"
 #include "bench/exec/registry.h"
 #include "check/check.h"
@@ -60,6 +61,71 @@ static NTSTATUS escape(void *context, void *data, uint32_t bytes)
                                   : STATUS_NOT_SUPPORTED;
 }
 
+/* ---- The recorder ---------------------------------------------------------------------------- */
+
+static bool read_client(void *client, uint64_t address, void *out, uint64_t bytes)
+{
+    return client_memory_read(client, address, out, bytes);
+}
+
+static bool walk_batch(const void *plugin, uint64_t va, uint64_t bytes,
+                       const struct drydock_gpu_walk *walk)
+{
+    return gpu_plugin_walk_batch(plugin, va, bytes, walk);
+}
+
+struct seen_source exec_session_source(const struct run_board *board)
+{
+    return (struct seen_source){.read = read_client,
+                                .walk_batch = board->plugin ? walk_batch : NULL,
+                                .context = board->plugin};
+}
+
+static bool is_local(const struct vidmm *vidmm, const struct vidmm_allocation *allocation,
+                     unsigned choice)
+{
+    const unsigned segment = vidmm_allocation_choice(allocation, choice);
+    struct vidmm_segment_info info = {.is_aperture = true};
+
+    if (segment && segment <= vidmm_segment_count(vidmm))
+        vidmm_segment_info(vidmm, segment, &info);
+    return !info.is_aperture;
+}
+
+static void record_references(struct recorder_case *recorder, const struct d3dkmt_deed *deed,
+                              bool is_gain)
+{
+    for (unsigned i = 0; i < deed->count; i++) {
+        void *client;
+        const D3DKMT_HANDLE handle = d3dkmt_handle_of(deed->allocations[i], &client);
+
+        recorder_case_refer(recorder, client, handle, is_gain);
+    }
+    recorder_case_end_refer(recorder);
+}
+
+/* What the front does with the manager: residency, as it comes and goes, work, allocations. */
+static void record_deed(struct recorder_case *recorder, const struct vidmm *vidmm,
+                        const struct d3dkmt_deed *deed)
+{
+    const struct vidmm_allocation *created = deed->count ? deed->allocations[0] : NULL;
+
+    if (deed->kind == D3DKMT_DEED_SUBMIT)
+        recorder_case_handed_over(recorder, deed->client, deed->context);
+    else if (deed->kind == D3DKMT_DEED_CREATED && NT_SUCCESS(deed->status))
+        recorder_case_created(
+            recorder, &(struct recorder_created){
+                          .bytes = vidmm_allocation_size(created),
+                          .first_is_local = is_local(vidmm, created, 0),
+                          .second_is_local = is_local(vidmm, created, 1),
+                          .has_second = vidmm_allocation_choice(created, 1) != VIDMM_NO_CHOICE});
+    else if (deed->kind == D3DKMT_DEED_EVICT)
+        record_references(recorder, deed, false);
+    else if ((deed->kind == D3DKMT_DEED_MAKE_RESIDENT && deed->status == STATUS_SUCCESS) ||
+             (deed->kind == D3DKMT_DEED_RESIDENT && NT_SUCCESS(deed->status) && !deed->is_reclaim))
+        record_references(recorder, deed, true);
+}
+
 /* The checking layer sees the driver's side only, work among it, and a recorder calls only. */
 static void tell_others(void *context, const struct d3dkmt_deed *deed)
 {
@@ -85,7 +151,7 @@ static void tell_others(void *context, const struct d3dkmt_deed *deed)
     const struct exec_session *session = context;
 
     if (session->recorder)
-        recorder_case_deed(session->recorder, session->board->vidmm, deed);
+        record_deed(session->recorder, session->board->vidmm, deed);
     if (!session->board->check || deed->kind == D3DKMT_DEED_SUBMIT)
         return;
     check_client(session->board->check,
@@ -110,6 +176,10 @@ static void tell_others(void *context, const struct d3dkmt_deed *deed)
 static void tell_seers(const struct exec_session *session, enum d3dkmt_moment moment, void *client,
                        const struct d3dkmt_call *call)
 {
+    struct client_call made = {0};
+
+    if (call)
+        made = (struct client_call){call->function, call->arguments, call->status};
     if (moment == D3DKMT_CLOSED) {
         if (session->rules)
             client_rules_closed(session->rules, client);
@@ -120,15 +190,15 @@ static void tell_seers(const struct exec_session *session, enum d3dkmt_moment mo
         if (session->rules)
             client_rules_called(session->rules, client, call);
         if (session->recorder)
-            recorder_case_called(session->recorder, client, call);
+            recorder_case_called(session->recorder, client, &made);
     } else {
         if (session->recorder)
-            recorder_case_before(session->recorder, client, call);
-        seen_ended(session->seen, client, call);
+            recorder_case_before(session->recorder, client, &made);
+        seen_ended(session->seen, client, &made);
         if (session->rules)
             client_rules_ended(session->rules, client, call);
         if (session->recorder)
-            recorder_case_behind(session->recorder, client, call);
+            recorder_case_behind(session->recorder, client, &made);
     }
 }
 

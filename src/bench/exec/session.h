@@ -14,11 +14,11 @@
 #include "bench/board/client_memory.h"
 #include "bench/exec/client_calls.h"
 #include "bench/run/run.h"
+#include "clients/seen.h"
 #include "d3dkmt/d3dkmt.h"
 
 struct client_rules;
 struct recorder_case;
-struct seen;
 
 struct exec_session {
     const struct run_board *board;
@@ -37,6 +37,9 @@ struct exec_session {
 /* The one adapter that there is. */
 #define EXEC_LUID_LOW  0xd0ccu
 #define EXEC_LUID_HIGH 0
+
+/* Memory of the board's clients, and packets of its GPU. */
+struct seen_source exec_session_source(const struct run_board *board);
 
 NTSTATUS exec_session_open(struct exec_session *session, const struct run_board *board);
 /* Every process is closed. Lets the machine run until all of them are gone. */

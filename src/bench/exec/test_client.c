@@ -39,10 +39,11 @@ static void note_breach(void *context, const struct client_breach *breach)
 static void play(void *context, const struct run_board *board)
 {
     struct exec_session *session = context;
+    const struct seen_source source = exec_session_source(board);
     struct seen seen;
 
     session->notify = hear;
-    seen_init(&seen);
+    seen_init(&seen, &source);
     session->seen = &seen;
     session->rules = client_rules_create(&seen, note_breach, session);
     assert_non_null(session->rules);

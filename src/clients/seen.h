@@ -1,8 +1,9 @@
 /*
  * Seen: what client processes have, as their calls tell it.
  *
- * Place      bench. Stands beside the front (d3dkmt_config.tap) and knows nothing of it but calls
- *            and their answers. recorder.h makes cases of it, client_rules.h judges by it.
+ * Place      clients. Stands beside whoever answers the calls, the bench's front or another
+ *            libdxcore.so, and knows nothing of it but calls and their answers. recorder.h makes
+ *            cases of it, bench/exec/client_rules.h judges by it.
  * Model      A process has objects by handle: devices, contexts, paging queues, fences,
  *            allocations; and mappings by address. seen_ended() is told of a call when it has
  *            ended, and before anything else happens. What a user-mode driver of the Drydock GPU
@@ -10,17 +11,27 @@
  * Ownership  Objects are lent until the process has destroyed them, and the call has been seen.
  * Errors     Without memory seen->is_lost, and nothing more is followed.
  */
-#ifndef DRYDOCK_BENCH_EXEC_SEEN_H
-#define DRYDOCK_BENCH_EXEC_SEEN_H
+#ifndef DRYDOCK_CLIENTS_SEEN_H
+#define DRYDOCK_CLIENTS_SEEN_H
 
 #include "base/list.h"
-#include "bench/board/client_memory.h"
-#include "bench/board/gpu_plugin.h"
-#include "bench/exec/seen_ranges.h"
-#include "d3dkmt/d3dkmt.h"
+#include "clients/seen_ranges.h"
+#include "thunk/thunk.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include <drydock/gpu_model.h>
+
+/* A call of a thunk function, as it is made and as it has ended. */
+struct client_call {
+    enum d3dkmt_function function;
+    void *arguments; /* the structure of the function */
+    NTSTATUS status; /* when it has ended */
+};
+
+/* Registrations for notices to trim that a process has at one time, at most. */
+#define SEEN_MOST_TRIM_NOTICES 64u
 
 enum seen_kind {
     SEEN_NOTHING,
@@ -128,14 +139,14 @@ struct seen_mapping {
 struct seen_process {
     struct list link;
     const struct seen *seen;
-    void *client; /* struct client_memory */
+    void *client; /* of whoever tells: the source knows it */
     unsigned number;
     uint64_t told; /* rules of client_rules.h, a bit for each that has been told of it */
     struct list objects, fences; /* the second ones are not among the first */
     struct seen_object **slots;  /* by handle, open addressing */
     size_t slot_count, used;
-    struct seen_object *registered[D3DKMT_MOST_TRIM_NOTICES]; /* devices, by registration */
-    struct seen_mapping *mappings;                            /* ascending */
+    struct seen_object *registered[SEEN_MOST_TRIM_NOTICES]; /* devices, by registration */
+    struct seen_mapping *mappings;                          /* ascending */
     size_t mapping_count, mapping_room;
     struct seen_ranges reserved; /* addresses by ReserveGpuVirtualAddress */
     struct seen_ranges given; /* these, and what was mapped, until it is freed by its addresses */
@@ -143,8 +154,18 @@ struct seen_process {
     bool has_opaque_work;     /* some batch could not be read: who signals what is not known */
 };
 
+/* Where the memory of clients is, and who reads their packets. */
+struct seen_source {
+    /* Bytes of a client's memory; false: it has none there. */
+    bool (*read)(void *client, uint64_t address, void *out, uint64_t bytes);
+    /* Tells what a batch accesses (drydock/gpu_model.h); NULL: batches are of the Drydock GPU. */
+    bool (*walk_batch)(const void *context, uint64_t va, uint64_t bytes,
+                       const struct drydock_gpu_walk *walk);
+    const void *context; /* of walk_batch */
+};
+
 struct seen {
-    const struct gpu_plugin *plugin; /* whose packets are read; NULL: those of the Drydock GPU */
+    struct seen_source source;
     struct list processes;
     unsigned counts[SEEN_RESOURCE + 1]; /* numbers given so far */
     unsigned process_count;
@@ -152,7 +173,7 @@ struct seen {
     bool is_lost;
 };
 
-void seen_init(struct seen *seen);
+void seen_init(struct seen *seen, const struct seen_source *source);
 void seen_fini(struct seen *seen);
 
 /* NULL: not seen yet. */
@@ -176,7 +197,7 @@ bool seen_was_destroyed(const struct seen_process *process, D3DKMT_HANDLE handle
 struct seen_object *seen_fence_at(const struct seen_process *process, uint64_t va);
 
 /* A call has ended; the process is no more. */
-void seen_ended(struct seen *seen, void *client, const struct d3dkmt_call *call);
+void seen_ended(struct seen *seen, void *client, const struct client_call *call);
 void seen_closed(struct seen *seen, void *client);
 
 /* ---- Work ------------------------------------------------------------------------------------ */

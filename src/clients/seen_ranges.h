@@ -5,8 +5,8 @@
  * Errors     seen_ranges_add(): false, no memory; the set is as before.
  * Units      Half open, [start, end).
  */
-#ifndef DRYDOCK_BENCH_EXEC_SEEN_RANGES_H
-#define DRYDOCK_BENCH_EXEC_SEEN_RANGES_H
+#ifndef DRYDOCK_CLIENTS_SEEN_RANGES_H
+#define DRYDOCK_CLIENTS_SEEN_RANGES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "bench/exec/seen_ranges.h"
+#include "clients/seen_ranges.h"
 
 #include "base/bits.h"
 

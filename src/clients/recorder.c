@@ -1,13 +1,11 @@
 #define _GNU_SOURCE
-#include "bench/exec/recorder.h"
+#include "clients/recorder.h"
 
 #include "base/bits.h"
 #include "base/hash.h"
-#include "workload/named_file.h"
 
 #include <drydock/sgpu.h>
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,22 +17,17 @@
 /* A line of a case has at most so many references. */
 #define MOST_REFERENCES 8192u
 
-/* An allocation of the call that is being made, as the manager has it. */
-struct created {
-    const struct vidmm *vidmm;
-    const struct vidmm_allocation *allocation;
-};
-
 struct recorder_case {
     struct seen *seen;
     FILE *head, *body;
     char *head_text, *body_text;
     size_t head_size, body_size;
-    struct created created[MOST_CREATED]; /* by the call that is being made */
+    struct recorder_created created[MOST_CREATED]; /* by the call that is being made */
     unsigned created_count;
     struct list held; /* of all contexts, in the order of their calls */
     unsigned nodes;
     bool has_opaque_note;
+    bool has_begun; /* a line of references to residency */
 };
 
 /* A range of an allocation; NULL: nothing that is known. */
@@ -471,15 +464,15 @@ static void release(struct recorder_case *recorder, struct held *held)
 }
 
 /* The manager has the oldest submission of the context, and what stood in front of it is over. */
-static void handed_over(struct recorder_case *recorder, const struct d3dkmt_deed *deed)
+void recorder_case_handed_over(struct recorder_case *recorder, void *client, D3DKMT_HANDLE context)
 {
-    const struct seen_process *process = seen_process_of(recorder->seen, deed->client);
+    const struct seen_process *process = seen_process_of(recorder->seen, client);
     struct held *held, *following;
 
     list_for_each_safe (held, following, &recorder->held, struct held, link) {
         const bool is_work = held->sequence != 0;
 
-        if (held->context->process != process || held->handle != deed->context)
+        if (held->context->process != process || held->handle != context)
             continue;
         for (unsigned i = 0; i < held->fence_count; i++)
             waited_for(recorder, held->fences[i], held->context);
@@ -506,31 +499,20 @@ static void drop_all_of(struct recorder_case *recorder, const struct seen_proces
 
 /* ---- Other lines ----------------------------------------------------------------------------- */
 
-static bool is_local(const struct created *created, unsigned index)
-{
-    const unsigned segment = vidmm_allocation_choice(created->allocation, index);
-    struct vidmm_segment_info info = {.is_aperture = true};
-
-    if (segment && segment <= vidmm_segment_count(created->vidmm))
-        vidmm_segment_info(created->vidmm, segment, &info);
-    return !info.is_aperture;
-}
-
 /*
  * What the private data says; of another driver's, which is not read here, what that driver has
  * told the manager, and whether the client sees it.
  */
-static uint32_t flags_of(const struct seen_object *object, const struct created *created)
+static uint32_t flags_of(const struct seen_object *object, const struct recorder_created *created)
 {
-    const bool is_one = vidmm_allocation_choice(created->allocation, 1) == VIDMM_NO_CHOICE;
     uint32_t flags;
 
     if (object->bytes)
         return object->flags;
-    if (is_local(created, 0))
-        flags = is_one ? SGPU_UMD_NO_APERTURE : 0;
+    if (created->first_is_local)
+        flags = created->has_second ? 0 : SGPU_UMD_NO_APERTURE;
     else
-        flags = is_local(created, 1) ? SGPU_UMD_PREFER_APERTURE : SGPU_UMD_APERTURE_ONLY;
+        flags = created->second_is_local ? SGPU_UMD_PREFER_APERTURE : SGPU_UMD_APERTURE_ONLY;
     if (object->client_address)
         flags |= SGPU_UMD_EXISTING;
     else if (flags & SGPU_UMD_APERTURE_ONLY)
@@ -539,7 +521,7 @@ static uint32_t flags_of(const struct seen_object *object, const struct created 
 }
 
 static void created_allocation(struct recorder_case *recorder, struct seen_object *allocation,
-                               const struct created *created)
+                               const struct recorder_created *created)
 {
     static const struct {
         uint32_t flag;
@@ -552,7 +534,7 @@ static void created_allocation(struct recorder_case *recorder, struct seen_objec
     const char *between = " flags=";
     uint32_t flags = flags_of(allocation, created);
 
-    allocation->line_bytes = vidmm_allocation_size(created->allocation);
+    allocation->line_bytes = created->bytes;
     if (flags & SGPU_UMD_EXISTING)
         flags |= SGPU_UMD_CPU_VISIBLE; /* the client's own memory, which it reads and writes */
     fprintf(recorder->body, "alloc a%u size=%" PRIu64 " device=d%u segments=%s", allocation->number,
@@ -570,57 +552,34 @@ static void created_allocation(struct recorder_case *recorder, struct seen_objec
     fputc('\n', recorder->body);
 }
 
-static struct seen_object *object_of(struct recorder_case *recorder,
-                                     const struct vidmm_allocation *allocation)
+void recorder_case_refer(struct recorder_case *recorder, void *client, D3DKMT_HANDLE handle,
+                         bool is_gain)
 {
-    void *client;
-    const D3DKMT_HANDLE handle = d3dkmt_handle_of(allocation, &client);
+    const struct seen_process *process = seen_process_of(recorder->seen, client);
+    struct seen_object *allocation = process ? seen_find(process, handle, SEEN_ALLOCATION) : NULL;
 
-    return seen_find(seen_process_of(recorder->seen, client), handle, SEEN_ALLOCATION);
+    if (!allocation || !allocation->line_bytes || (!is_gain && !allocation->held))
+        return;
+    allocation->held += is_gain ? 1 : -1u;
+    if (allocation->held != (is_gain ? 1 : 0))
+        return;
+    if (!recorder->has_begun)
+        fputs(is_gain ? "resident" : "evict", recorder->body);
+    fprintf(recorder->body, " a%u", allocation->number);
+    recorder->has_begun = true;
 }
 
-/* References of the manager's: the first and the last of an allocation are lines. */
-static void tell_references(struct recorder_case *recorder, const struct d3dkmt_deed *deed,
-                            const char *word, bool is_gain)
+void recorder_case_end_refer(struct recorder_case *recorder)
 {
-    bool has_begun = false;
-
-    for (unsigned i = 0; i < deed->count; i++) {
-        struct seen_object *allocation = object_of(recorder, deed->allocations[i]);
-
-        if (!allocation || !allocation->line_bytes || (!is_gain && !allocation->held))
-            continue;
-        allocation->held += is_gain ? 1 : -1u;
-        if (allocation->held != (is_gain ? 1 : 0))
-            continue;
-        if (!has_begun)
-            fputs(word, recorder->body);
-        fprintf(recorder->body, " a%u", allocation->number);
-        has_begun = true;
-    }
-    if (has_begun)
+    if (recorder->has_begun)
         fputc('\n', recorder->body);
+    recorder->has_begun = false;
 }
 
-static void note_created(struct recorder_case *recorder, const struct vidmm *vidmm,
-                         const struct vidmm_allocation *allocation)
+void recorder_case_created(struct recorder_case *recorder, const struct recorder_created *created)
 {
     if (recorder->created_count < MOST_CREATED)
-        recorder->created[recorder->created_count++] = (struct created){vidmm, allocation};
-}
-
-void recorder_case_deed(struct recorder_case *recorder, const struct vidmm *vidmm,
-                        const struct d3dkmt_deed *deed)
-{
-    if (deed->kind == D3DKMT_DEED_SUBMIT)
-        handed_over(recorder, deed);
-    else if (deed->kind == D3DKMT_DEED_CREATED && NT_SUCCESS(deed->status))
-        note_created(recorder, vidmm, deed->allocations[0]);
-    else if (deed->kind == D3DKMT_DEED_EVICT)
-        tell_references(recorder, deed, "evict", false);
-    else if ((deed->kind == D3DKMT_DEED_MAKE_RESIDENT && deed->status == STATUS_SUCCESS) ||
-             (deed->kind == D3DKMT_DEED_RESIDENT && NT_SUCCESS(deed->status) && !deed->is_reclaim))
-        tell_references(recorder, deed, "resident", true);
+        recorder->created[recorder->created_count++] = *created;
 }
 
 /* One line of an offer or a reclaim. */
@@ -678,7 +637,7 @@ static void freed_all(struct recorder_case *recorder, struct seen_process *proce
 }
 
 void recorder_case_before(struct recorder_case *recorder, void *client,
-                          const struct d3dkmt_call *call)
+                          const struct client_call *call)
 {
     struct seen_process *process = seen_process_of(recorder->seen, client);
 
@@ -711,7 +670,7 @@ void recorder_case_before(struct recorder_case *recorder, void *client,
 
 /* What goes with a device gives its room to others before the call has ended. */
 void recorder_case_called(struct recorder_case *recorder, void *client,
-                          const struct d3dkmt_call *call)
+                          const struct client_call *call)
 {
     struct seen_process *process = seen_process_of(recorder->seen, client);
     const struct seen_object *device =
@@ -736,7 +695,7 @@ static const char *offer_word(D3DKMT_OFFER_PRIORITY priority)
 }
 
 void recorder_case_behind(struct recorder_case *recorder, void *client,
-                          const struct d3dkmt_call *call)
+                          const struct client_call *call)
 {
     struct seen_process *process = seen_process_of(recorder->seen, client);
     const struct seen_object *object;
@@ -829,18 +788,11 @@ void recorder_case_closed(struct recorder_case *recorder, void *client)
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-bool recorder_case_write(struct recorder_case *recorder, const char *path,
-                         const struct recorder_board *board, char error[256])
+bool recorder_case_write(struct recorder_case *recorder, FILE *file,
+                         const struct recorder_board *board)
 {
-    FILE *file = named_file_open(path, "w");
-    bool is_whole;
-
     fflush(recorder->head);
     fflush(recorder->body);
-    if (!file) {
-        snprintf(error, 256, "cannot write '%.150s': %s", path, named_file_reason(errno));
-        return false;
-    }
     fprintf(file, "drydock-case 1\n# Recorded by drydock exec: what the client did, without it.\n");
     fputs("name \"", file);
     for (unsigned i = 0; board->title[i] && i < 100; i++)
@@ -856,11 +808,5 @@ bool recorder_case_write(struct recorder_case *recorder, const char *path,
     fwrite(recorder->head_text, 1, recorder->head_size, file);
     fputc('\n', file);
     fwrite(recorder->body_text, 1, recorder->body_size, file);
-    is_whole = !ferror(file) && !recorder->seen->is_lost;
-    if (fclose(file) || !is_whole) {
-        snprintf(error, 256, "'%.150s' is not whole: %s", path,
-                 recorder->seen->is_lost ? "no memory" : strerror(errno));
-        return false;
-    }
-    return true;
+    return !fflush(file) && !ferror(file) && !recorder->seen->is_lost;
 }

@@ -1,4 +1,4 @@
-#include "bench/exec/seen.h"
+#include "clients/seen.h"
 
 #include "base/bits.h"
 #include "base/hash.h"
@@ -12,9 +12,10 @@
 
 /* ---- Objects --------------------------------------------------------------------------------- */
 
-void seen_init(struct seen *seen)
+void seen_init(struct seen *seen, const struct seen_source *source)
 {
     memset(seen, 0, sizeof *seen);
+    seen->source = *source;
     list_init(&seen->processes);
 }
 
@@ -440,7 +441,7 @@ static void submitted(struct seen *seen, struct seen_process *process,
     /* The miniport of another board may signal as well, by what private data asks it for. */
     if (!seen_walk_batch(process, arguments->Commands, arguments->CommandLength, note_access,
                          &signals) ||
-        seen->plugin)
+        seen->source.walk_batch)
         process->has_opaque_work = true;
 }
 
@@ -475,7 +476,7 @@ static void reclaimed(void *context, struct seen_object *allocation, UINT i)
 /* device NULL: the registration is over. */
 static void registered(struct seen_process *process, struct seen_object *device, const void *handle)
 {
-    struct seen_object **place = &process->registered[(uintptr_t)handle % D3DKMT_MOST_TRIM_NOTICES];
+    struct seen_object **place = &process->registered[(uintptr_t)handle % SEEN_MOST_TRIM_NOTICES];
 
     if (*place)
         (*place)->registrations--;
@@ -484,7 +485,7 @@ static void registered(struct seen_process *process, struct seen_object *device,
         device->registrations++;
 }
 
-static void ended(struct seen *seen, struct seen_process *process, const struct d3dkmt_call *call)
+static void ended(struct seen *seen, struct seen_process *process, const struct client_call *call)
 {
     struct seen_object *object, *device;
 
@@ -691,7 +692,7 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
     }
 }
 
-void seen_ended(struct seen *seen, void *client, const struct d3dkmt_call *call)
+void seen_ended(struct seen *seen, void *client, const struct client_call *call)
 {
     struct seen_process *process = process_of(seen, client);
 
@@ -711,7 +712,7 @@ void seen_closed(struct seen *seen, void *client)
 
 bool seen_read(const struct seen_process *process, uint64_t address, void *out, uint64_t bytes)
 {
-    return client_memory_read(process->client, address, out, bytes);
+    return process->seen->source.read(process->client, address, out, bytes);
 }
 
 bool seen_is_readable(const struct seen_object *allocation)
@@ -842,13 +843,13 @@ bool seen_walk_batch(const struct seen_process *process, uint64_t va, uint64_t b
     bool is_whole;
 
     va &= (UINT64_C(1) << 48) - 1;
-    if (process->seen->plugin) {
+    if (process->seen->source.walk_batch) {
         struct model_walk walk = {process, each, context};
 
-        return gpu_plugin_walk_batch(process->seen->plugin, va, bytes,
-                                     &(struct drydock_gpu_walk){.context = &walk,
-                                                                .read = read_for_model,
-                                                                .each = tell_of_model});
+        return process->seen->source.walk_batch(process->seen->source.context, va, bytes,
+                                                &(struct drydock_gpu_walk){.context = &walk,
+                                                                           .read = read_for_model,
+                                                                           .each = tell_of_model});
     }
     mapping = seen_mapping_at(process, va);
     address = mapping && seen_is_readable(mapping->allocation)

@@ -1,7 +1,7 @@
 /*
  * Recorder: the calls of client processes as a case (docs/case-format.md).
  *
- * Place      bench. Over seen.h; given to a session, which tells it of each call.
+ * Place      clients. Over seen.h; whoever answers the calls tells it of each.
  * Model      A line for what has an effect on memory, in the order in which the manager gets to
  *            know of it: allocations, residency, offers, priorities, submissions with what their
  *            packets read and write, waits. A submission is a line when the front hands it over,
@@ -17,13 +17,12 @@
  *            a `wait` line.
  * Ownership  recorder_case_create() gives it; all lines are kept until recorder_case_write().
  * Errors     Packets of another GPU, batches that cannot be read: a `note` line says so, once, and
- *            the submission has no references. recorder_case_write(): false, with a
- *            sentence.
+ *            the submission has no references.
  */
-#ifndef DRYDOCK_BENCH_EXEC_RECORDER_H
-#define DRYDOCK_BENCH_EXEC_RECORDER_H
+#ifndef DRYDOCK_CLIENTS_RECORDER_H
+#define DRYDOCK_CLIENTS_RECORDER_H
 
-#include "bench/exec/seen.h"
+#include "clients/seen.h"
 
 #include <stdio.h>
 
@@ -35,23 +34,38 @@ void recorder_case_destroy(struct recorder_case *recorder);
 
 /* A call is about to be made. */
 void recorder_case_called(struct recorder_case *recorder, void *client,
-                          const struct d3dkmt_call *call);
+                          const struct client_call *call);
 /* Before seen_ended() and behind it; the process is about to be forgotten. */
 void recorder_case_before(struct recorder_case *recorder, void *client,
-                          const struct d3dkmt_call *call);
+                          const struct client_call *call);
 void recorder_case_behind(struct recorder_case *recorder, void *client,
-                          const struct d3dkmt_call *call);
+                          const struct client_call *call);
 void recorder_case_closed(struct recorder_case *recorder, void *client);
 
-/* What the front does with the manager: residency, as it comes and goes. */
-void recorder_case_deed(struct recorder_case *recorder, const struct vidmm *vidmm,
-                        const struct d3dkmt_deed *deed);
+/* An allocation of the call that is being made, in the order of the call. */
+struct recorder_created {
+    uint64_t bytes;
+    bool first_is_local; /* the segment that its driver prefers is local memory */
+    bool has_second, second_is_local;
+};
+void recorder_case_created(struct recorder_case *recorder, const struct recorder_created *created);
+
+/*
+ * References of the manager's to residency: the first and the last of an allocation are lines.
+ * Allocations of one call are one line: begun at the first one of them, ended by an end.
+ */
+void recorder_case_refer(struct recorder_case *recorder, void *client, D3DKMT_HANDLE allocation,
+                         bool is_gain);
+void recorder_case_end_refer(struct recorder_case *recorder);
+/* The oldest submission of the context, and what stood in front of it, is the manager's. */
+void recorder_case_handed_over(struct recorder_case *recorder, void *client, D3DKMT_HANDLE context);
 
 struct recorder_board {
     const char *title;
     uint64_t local_bytes, system_bytes, seed;
 };
-bool recorder_case_write(struct recorder_case *recorder, const char *path,
-                         const struct recorder_board *board, char error[256]);
+/* False: the file is not whole, for which seen->is_lost, no memory, is the reason, or errno. */
+bool recorder_case_write(struct recorder_case *recorder, FILE *file,
+                         const struct recorder_board *board);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * A set of ranges beside a map of single places that does the same.
  */
-#include "bench/exec/seen_ranges.h"
+#include "clients/seen_ranges.h"
 
 #include "base/rng.h"
 
