@@ -1,9 +1,12 @@
 # libdxcore.so, which applications load; and a client program of our own for the tests.
 if(DRYDOCK_BENCH AND NOT DRYDOCK_FUZZ)
     set_target_properties(drydock_dxcore PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
-    add_library(dxcore SHARED ${CMAKE_SOURCE_DIR}/cmake/empty.c)
-    target_link_libraries(dxcore PRIVATE -Wl,--whole-archive drydock_dxcore -Wl,--no-whole-archive drydock_thunk
-                                         pthread)
+    set_target_properties(drydock_clients PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
+    add_library(dxcore SHARED ${CMAKE_SOURCE_DIR}/src/base/hash.c)
+    set_target_properties(dxcore PROPERTIES C_VISIBILITY_PRESET hidden)
+    target_include_directories(dxcore PRIVATE ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(dxcore PRIVATE -Wl,--whole-archive drydock_dxcore -Wl,--no-whole-archive drydock_clients
+                                         drydock_thunk pthread ${CMAKE_DL_LIBS})
     target_link_options(dxcore PRIVATE -Wl,-z,nodelete)
     if(DRYDOCK_TESTS)
         add_executable(app_client ${CMAKE_SOURCE_DIR}/tests/apps/client.c)

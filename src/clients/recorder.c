@@ -14,6 +14,8 @@
 #define PIECE_BYTES (UINT64_C(1) << 20)
 /* Allocations of one call that are other drivers' than ours, at most. */
 #define MOST_CREATED 256u
+/* Of an allocation whose size is known when it goes: its line has `size=?NUMBER` until then. */
+#define OPEN_BYTES (UINT64_MAX / 2)
 /* A line of a case has at most so many references. */
 #define MOST_REFERENCES 8192u
 
@@ -27,7 +29,9 @@ struct recorder_case {
     struct list held; /* of all contexts, in the order of their calls */
     unsigned nodes;
     bool has_opaque_note;
-    bool has_begun; /* a line of references to residency */
+    bool has_begun;  /* a line of references to residency */
+    uint64_t *sizes; /* by number, of those that were open */
+    unsigned size_room;
 };
 
 /* A range of an allocation; NULL: nothing that is known. */
@@ -94,6 +98,7 @@ void recorder_case_destroy(struct recorder_case *recorder)
         fclose(recorder->body);
     free(recorder->head_text);
     free(recorder->body_text);
+    free(recorder->sizes);
     free(recorder);
 }
 
@@ -515,7 +520,7 @@ static uint32_t flags_of(const struct seen_object *object, const struct recorder
         flags = created->second_is_local ? SGPU_UMD_PREFER_APERTURE : SGPU_UMD_APERTURE_ONLY;
     if (object->client_address)
         flags |= SGPU_UMD_EXISTING;
-    else if (flags & SGPU_UMD_APERTURE_ONLY)
+    else if (created->is_visible || (flags & SGPU_UMD_APERTURE_ONLY))
         flags |= SGPU_UMD_CPU_VISIBLE; /* what such drivers lock, they lock for life */
     return flags;
 }
@@ -534,11 +539,17 @@ static void created_allocation(struct recorder_case *recorder, struct seen_objec
     const char *between = " flags=";
     uint32_t flags = flags_of(allocation, created);
 
-    allocation->line_bytes = created->bytes;
+    allocation->line_bytes = created->bytes ? created->bytes : allocation->bytes;
     if (flags & SGPU_UMD_EXISTING)
         flags |= SGPU_UMD_CPU_VISIBLE; /* the client's own memory, which it reads and writes */
-    fprintf(recorder->body, "alloc a%u size=%" PRIu64 " device=d%u segments=%s", allocation->number,
-            allocation->line_bytes, allocation->device->number,
+    fprintf(recorder->body, "alloc a%u size=", allocation->number);
+    if (allocation->line_bytes)
+        fprintf(recorder->body, "%" PRIu64, allocation->line_bytes);
+    else
+        fprintf(recorder->body, "?%u", allocation->number);
+    if (!allocation->line_bytes)
+        allocation->line_bytes = OPEN_BYTES;
+    fprintf(recorder->body, " device=d%u segments=%s", allocation->device->number,
             flags & SGPU_UMD_APERTURE_ONLY     ? "aperture"
             : flags & SGPU_UMD_NO_APERTURE     ? "local"
             : flags & SGPU_UMD_PREFER_APERTURE ? "aperture,local"
@@ -612,6 +623,25 @@ static void tell_offers(struct recorder_case *recorder, struct seen_process *pro
         fputc('\n', recorder->body);
 }
 
+static void close_size(struct recorder_case *recorder, const struct seen_object *allocation)
+{
+    const unsigned number = allocation->number;
+
+    if (number >= recorder->size_room) {
+        const unsigned room = 2 * number + 64;
+        uint64_t *more = realloc(recorder->sizes, room * sizeof *more);
+
+        if (!more) {
+            recorder->seen->is_lost = true;
+            return;
+        }
+        memset(more + recorder->size_room, 0, (room - recorder->size_room) * sizeof *more);
+        recorder->sizes = more;
+        recorder->size_room = room;
+    }
+    recorder->sizes[number] = allocation->mapped_bytes;
+}
+
 static void freed(struct recorder_case *recorder, struct seen_object *allocation)
 {
     if (!allocation || !allocation->line_bytes)
@@ -620,6 +650,8 @@ static void freed(struct recorder_case *recorder, struct seen_object *allocation
     if (allocation->is_freed_later)
         return;
     read_what_is_unread(recorder, allocation, 0, UINT64_MAX / 2);
+    if (allocation->line_bytes == OPEN_BYTES)
+        close_size(recorder, allocation);
     fprintf(recorder->body, "free a%u\n", allocation->number);
     allocation->line_bytes = 0;
 }
@@ -788,6 +820,23 @@ void recorder_case_closed(struct recorder_case *recorder, void *client)
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
+/* What nobody has mapped is a page. */
+static void write_body(const struct recorder_case *recorder, FILE *file)
+{
+    const char *at = recorder->body_text, *open;
+
+    while ((open = strstr(at, " size=?")) != NULL) {
+        char *end;
+        const unsigned long number = strtoul(open + 7, &end, 10);
+        const uint64_t bytes = number < recorder->size_room ? recorder->sizes[number] : 0;
+
+        fwrite(at, 1, (size_t)(open - at), file);
+        fprintf(file, " size=%" PRIu64, max_u64(bytes, 4096));
+        at = end;
+    }
+    fputs(at, file);
+}
+
 bool recorder_case_write(struct recorder_case *recorder, FILE *file,
                          const struct recorder_board *board)
 {
@@ -807,6 +856,6 @@ bool recorder_case_write(struct recorder_case *recorder, FILE *file,
         fprintf(file, "process p%u\n", i);
     fwrite(recorder->head_text, 1, recorder->head_size, file);
     fputc('\n', file);
-    fwrite(recorder->body_text, 1, recorder->body_size, file);
+    write_body(recorder, file);
     return !fflush(file) && !ferror(file) && !recorder->seen->is_lost;
 }

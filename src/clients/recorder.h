@@ -44,9 +44,10 @@ void recorder_case_closed(struct recorder_case *recorder, void *client);
 
 /* An allocation of the call that is being made, in the order of the call. */
 struct recorder_created {
-    uint64_t bytes;
+    uint64_t bytes;      /* 0: as its data says, or as much of it as will be mapped */
     bool first_is_local; /* the segment that its driver prefers is local memory */
     bool has_second, second_is_local;
+    bool is_visible; /* the CPU may see it, wherever it is */
 };
 void recorder_case_created(struct recorder_case *recorder, const struct recorder_created *created);
 

@@ -322,6 +322,9 @@ static void mapped(struct seen *seen, struct seen_process *process,
 
     if (!allocation)
         return;
+    allocation->mapped_bytes =
+        max_u64(allocation->mapped_bytes,
+                (arguments->OffsetInPages + arguments->SizeInPages) * UINT64_C(4096));
     seen->is_lost |= !seen_ranges_add(&process->given, arguments->VirtualAddress,
                                       arguments->VirtualAddress + arguments->SizeInPages * 4096);
     map(seen, process,

@@ -111,6 +111,7 @@ struct seen_object {
     uint32_t flags; /* SGPU_UMD_*; 0 where the data is another driver's */
     uint64_t client_address, lock_address;
     uint64_t hidden_address; /* where a lock was, that has ended; 0: nowhere */
+    uint64_t mapped_bytes;   /* from its start, as far as it was ever mapped */
     unsigned locks, references;
     uint64_t resident_value; /* paging fence value behind which it may be used */
     struct seen_object *resident_queue;

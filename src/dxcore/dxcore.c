@@ -4,6 +4,7 @@
  * The objects are static: nothing is counted, and what is released is used again.
  */
 #include "dxcore/notices.h"
+#include "dxcore/passing.h"
 
 #include <dxcore.h>
 
@@ -20,6 +21,8 @@
 
 static NTSTATUS call(unsigned function, void *arguments, const void *caller)
 {
+    if (passing_is_on())
+        return passing_call(function, arguments);
     switch (function) {
     case D3DKMT_FN_RegisterTrimNotification:
         return notices_begin(arguments);
@@ -43,6 +46,14 @@ D3DKMT_FUNCTIONS(THUNK)
 EXPORT NTSTATUS D3DKMTShareObjects(UINT count, const D3DKMT_HANDLE *handles, VOID *attributes,
                                    DWORD access, HANDLE *out_shared)
 {
+    if (passing_is_on()) {
+        NTSTATUS(*other)
+        (UINT, const D3DKMT_HANDLE *, VOID *, DWORD, HANDLE *) =
+            (NTSTATUS(*)(UINT, const D3DKMT_HANDLE *, VOID *, DWORD, HANDLE *))(
+                uintptr_t)passing_symbol("D3DKMTShareObjects");
+
+        return other ? other(count, handles, attributes, access, out_shared) : STATUS_NOT_SUPPORTED;
+    }
     if (!count || !handles || !out_shared)
         return STATUS_INVALID_PARAMETER;
     *out_shared = (HANDLE)(uintptr_t)handles[0];
@@ -301,5 +312,12 @@ static IDXCoreAdapterFactory the_factory = {&factory_functions};
 
 EXPORT HRESULT DXCoreCreateAdapterFactory(const GUID *interface_id, void **out)
 {
+    if (passing_is_on()) {
+        HRESULT(*other)
+        (const GUID *, void **) = (HRESULT(*)(const GUID *, void **))(uintptr_t)passing_symbol(
+            "DXCoreCreateAdapterFactory");
+
+        return other ? other(interface_id, out) : HRESULT_NOT_SUPPORTED;
+    }
     return give(&the_factory, out);
 }

@@ -96,6 +96,20 @@ for case in "$source"/cases/recorded/*.case; do
 done
 expect 2 'cannot write' --record "$folder/none/copy.case" -- true
 
+# The same library before another one, which answers: both record the same, but for what the machine has.
+mkdir "$folder/other"
+cp "$build/libdxcore.so" "$folder/other/"
+expect 0 '^0 wrong words' --local-memory 8M --record "$folder/answered.case" -- \
+    env DRYDOCK_PASS="$folder/other/libdxcore.so" DRYDOCK_RECORD="$folder/passed.case" "$client" copy 4 4 1
+for record in answered passed; do
+    grep -v -e '^option system-memory' -e '^name' "$folder/$record.case" >"$folder/$record.lines"
+done
+cmp -s "$folder/answered.lines" "$folder/passed.lines" || complain "what passes is another record"
+plays_twice "$folder/passed.case"
+"$drydock" exec -- env DRYDOCK_PASS="$folder/other/none.so" "$client" copy 4 4 1 >"$folder/out" 2>&1 &&
+    complain "a library that is not there answers"
+grep -q '^drydock: DRYDOCK_PASS: .*none.so' "$folder/out" || complain "nobody says which library is not there"
+
 # The folder of a run of applications: processes by program and pid, and their calls.
 expect 0 'written to ' --local-memory 8M --out "$folder/seen" -- "$client" copy 4 4 1 2
 [ -s "$folder/seen/run.json" ] || complain "--out: no run.json"

@@ -1,2 +1,0 @@
-/* A library of archives alone needs a source. */
-typedef int empty;
