@@ -214,9 +214,10 @@ static void check_piece(struct judged_batch *batch, const struct seen_mapping *m
 /* An access may go over mappings that lie side by side. */
 static void check_access(struct judged_batch *batch, uint64_t va, uint64_t bytes, bool is_write)
 {
+    const uint64_t end = bytes <= UINT64_MAX - va ? va + bytes : UINT64_MAX;
     uint64_t piece;
 
-    for (uint64_t at = va, end = va + bytes; at < end; at += piece) {
+    for (uint64_t at = va; at < end; at += piece) {
         const struct seen_mapping *mapping = seen_mapping_at(batch->rules->process, at);
 
         if (!mapping || !mapping->allocation) {
