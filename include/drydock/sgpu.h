@@ -239,8 +239,9 @@
 /*
  * With SGPU_STRAP_QUEUES, of the node that renders, and with VIRTUAL: behind its packets the
  * submission writes the 8 bytes of PROGRESS to PROGRESS_VA, a multiple of 8, then ends. With
- * FENCE_ONLY it does that alone. A fault in the write is one of the submission. COMPLETED stays as
- * it is, as values of queues are no FENCEs of the node; SGPU_IRQ_COMPLETED is raised.
+ * FENCE_ONLY it does that alone. A fault in the write is one of the submission, and so is any other
+ * address (SGPU_FAULT_PACKET). COMPLETED stays as it is, as values of queues are no FENCEs of the
+ * node; SGPU_IRQ_COMPLETED is raised.
  */
 #define SGPU_SUBMIT_PROGRESS (1u << 5)
 #define SGPU_CONTROL_RESET   (1u << 0) /* drop the queue and the running submission          */

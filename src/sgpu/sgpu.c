@@ -104,6 +104,10 @@ static bool write_progress(struct sgpu_node *node)
 
     if (!is_of_queue(node, submission))
         return true;
+    if (!is_aligned(submission->progress_va, sizeof(uint64_t))) {
+        sgpu_raise_fault(node, SGPU_FAULT_PACKET, node->offset);
+        return false;
+    }
     if (!sgpu_translate(node, &space, submission->progress_va, sizeof(uint64_t), SGPU_ACCESS_WRITE,
                         &to)) {
         sgpu_raise_fault(node, to.fault, to.fault_address);

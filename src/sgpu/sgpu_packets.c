@@ -601,12 +601,14 @@ static bool touch_end(struct sgpu_node *node)
     const uint64_t zero = 0;
     struct sgpu_span span;
 
-    if (!sgpu_translate(node, &space, packet->address, packet->bytes,
-                        is_write ? SGPU_ACCESS_WRITE : SGPU_ACCESS_READ, &span))
-        return raise(node, &span);
+    for (uint64_t done = 0; done < packet->bytes; done += span.bytes) {
+        if (!sgpu_translate(node, &space, packet->address + done, packet->bytes - done,
+                            is_write ? SGPU_ACCESS_WRITE : SGPU_ACCESS_READ, &span))
+            return raise(node, &span);
+        if (is_write && span.store)
+            page_store_write(span.store, span.address, &zero, span.bytes);
+    }
     node->gpu->statistics.touches++;
-    if (is_write && span.store)
-        page_store_write(span.store, span.address, &zero, min_u64(packet->bytes, span.bytes));
     return true;
 }
 

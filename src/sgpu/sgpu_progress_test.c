@@ -92,12 +92,45 @@ static void a_value_without_a_place_is_a_fault_of_the_submission(void **state)
     free_rig(rig);
 }
 
+/* One that is no multiple of 8 would go on in a page that is not mapped, or is another one. */
+static void a_value_is_written_at_a_multiple_of_8(void **state)
+{
+    uint64_t root;
+    struct rig *rig = new_rig(SGPU_STRAP_QUEUES, &root);
+    uint32_t fence = submit(rig, root, FENCE_VA + PAGE_BYTES - 4, UINT64_MAX, 0);
+
+    rig_expect_fault_at(rig, NODE, fence, SGPU_FAULT_PACKET, sizeof(struct sgpu_packet_fill));
+    assert_true(page_store_is_fill(rig->local, FENCE_PA, 2 * PAGE_BYTES, 0, NULL));
+    fence = rig_completed(rig, NODE);
+    submit(rig, root, FENCE_VA + PAGE_BYTES - 8, UINT64_MAX, 0);
+    rig_expect_done(rig, NODE, fence);
+    assert_true(page_store_is_fill(rig->local, FENCE_PA + PAGE_BYTES - 8, 8, UINT32_MAX, NULL));
+    free_rig(rig);
+}
+
+/* Only the node that renders has queues. */
+static void another_node_writes_no_value(void **state)
+{
+    uint64_t root;
+    struct rig *rig = new_rig(SGPU_STRAP_QUEUES, &root);
+
+    rig_write(rig, SGPU_REG_NODE(SGPU_NODE_COPY) + SGPU_NODE_PROGRESS_VA, 8, FENCE_VA);
+    rig_write(rig, SGPU_REG_NODE(SGPU_NODE_COPY) + SGPU_NODE_PROGRESS, 8, 7);
+    rig_expect_done(
+        rig, SGPU_NODE_COPY,
+        rig_submit_at(rig, SGPU_NODE_COPY, 0, root, 0, SGPU_SUBMIT_VIRTUAL | SGPU_SUBMIT_PROGRESS));
+    assert_true(value_of(rig) == 0);
+    free_rig(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_value_is_there_when_the_submission_has_ended),
         cmocka_unit_test(a_board_without_queues_writes_nothing),
         cmocka_unit_test(a_value_without_a_place_is_a_fault_of_the_submission),
+        cmocka_unit_test(a_value_is_written_at_a_multiple_of_8),
+        cmocka_unit_test(another_node_writes_no_value),
     };
 
     return cmocka_run_group_tests_name("sgpu/progress", tests, NULL, NULL);
