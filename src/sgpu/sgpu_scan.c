@@ -3,12 +3,11 @@
  */
 #include "sgpu/sgpu_private.h"
 
+/* What ends the scan-out, or forgets what was to be taken, cancels the event. */
 static void sync(void *context)
 {
     struct sgpu *gpu = context;
 
-    if (!gpu->scan_is_shown || gpu->scan_next == SCAN_NOTHING)
-        return;
     gpu->scan_current = gpu->scan_next;
     gpu->scan_next = SCAN_NOTHING;
     if (gpu->observer && gpu->observer->scanned)
