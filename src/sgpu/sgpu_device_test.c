@@ -306,6 +306,80 @@ static void registers_tell_how_the_board_was_built(void **state)
     rig_fini(&rig);
 }
 
+/* No register has another access than one of 4 or 8 bytes at a multiple of its size. */
+static void odd_accesses_read_ones_and_write_nothing(void **state)
+{
+    static const struct {
+        uint32_t offset;
+        unsigned size;
+    } odd[] = {{0, 1}, {0, 2}, {4, 2}, {2, 4}, {1, 1}, {4, 8}};
+    struct rig rig;
+
+    rig_init(&rig);
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        const uint64_t offset = SGPU_REG_IRQ_ENABLE - 4 + odd[i].offset;
+
+        assert_true(machine_read_register(rig.machine, rig.bar0 + offset, odd[i].size) ==
+                    UINT64_MAX);
+        machine_write_register(rig.machine, rig.bar0 + offset, odd[i].size, UINT64_MAX);
+        assert_int_equal(rig_read(&rig, SGPU_REG_IRQ_ENABLE), 0);
+    }
+    rig_write(&rig, SGPU_REG_IRQ_STATUS, 8, UINT64_C(0x5) << 32); /* two registers */
+    assert_int_equal(rig_read(&rig, SGPU_REG_IRQ_ENABLE), 5);
+    assert_true(read_8(&rig, SGPU_REG_IRQ_STATUS) == UINT64_C(5) << 32);
+    assert_int_equal(sgpu_enabled_interrupts(rig.gpu), 5);
+    rig_fini(&rig);
+}
+
+static void note_run(void *context, const struct sgpu_command *command, struct page_store *store,
+                     uint64_t address, uint64_t bytes)
+{
+    ++*(unsigned *)context;
+}
+
+/* Wherever no bytes are defective: what lies around the place is one run. */
+static void memory_without_a_defect_is_one_run(void **state)
+{
+    static const struct sgpu_observer observer = {.wrote = note_run};
+    const struct sgpu_config config = {.dead_offset = 8 * MiB};
+    const struct machine_config board = rig_board();
+    unsigned runs = 0;
+    struct rig rig;
+
+    rig_init_with(&rig, &board, &config);
+    sgpu_set_observer(rig.gpu, &observer, &runs);
+    rig_fill(&rig, 8 * MiB - PAGE_BYTES, 2 * PAGE_BYTES, 7);
+    rig_execute(&rig, 1);
+    assert_int_equal(runs, 1);
+    rig_fini(&rig);
+}
+
+/* More defective memory than there is, and some behind its end, are what there is of them. */
+static void a_defect_ends_with_the_memory(void **state)
+{
+    static const struct {
+        uint64_t offset, bytes, answers;
+    } defects[] = {
+        {60 * MiB, UINT64_MAX, 60 * MiB}, {65 * MiB, 8 * MiB, 64 * MiB}, {0, 65 * MiB, 0}};
+    const struct machine_config board = rig_board();
+
+    for (size_t i = 0; i < sizeof defects / sizeof *defects; i++) {
+        const struct sgpu_config config = {.dead_offset = defects[i].offset,
+                                           .dead_bytes = defects[i].bytes};
+        struct page_store *store;
+        uint64_t address, bytes;
+        struct rig rig;
+
+        rig_init_with(&rig, &board, &config);
+        assert_int_equal(sgpu_resolve(rig.gpu, 0, 128 * MiB, &store, &address, &bytes),
+                         defects[i].answers != 0);
+        assert_int_equal(bytes, defects[i].answers);
+        assert_false(sgpu_resolve(rig.gpu, 64 * MiB - 1, 1, &store, &address, &bytes) &&
+                     defects[i].answers < 64 * MiB);
+        rig_fini(&rig);
+    }
+}
+
 static void a_lost_interrupt_leaves_the_registers_right(void **state)
 {
     struct rig rig;
@@ -500,6 +574,9 @@ int main(void)
         cmocka_unit_test(a_preemption_of_a_stopped_node_is_never_done),
         cmocka_unit_test(a_fault_is_told_with_its_packet),
         cmocka_unit_test(registers_tell_how_the_board_was_built),
+        cmocka_unit_test(odd_accesses_read_ones_and_write_nothing),
+        cmocka_unit_test(memory_without_a_defect_is_one_run),
+        cmocka_unit_test(a_defect_ends_with_the_memory),
         cmocka_unit_test(a_lost_interrupt_leaves_the_registers_right),
         cmocka_unit_test(a_device_reset_loses_local_memory),
         cmocka_unit_test(local_memory_outlives_what_the_board_keeps_it_through),

@@ -704,6 +704,30 @@ static void what_faults_part_of_the_way_has_the_effect_of_its_beginning(void **s
     }
 }
 
+/* It ends again behind the copy, and does not start again. */
+static void entries_that_fault_behind_a_copy_fault_once(void **state)
+{
+    static const uint64_t entries[] = {11, 12};
+    const struct sgpu_config config = {.straps = SGPU_STRAP_BOTH_WAYS};
+    const struct machine_config board = rig_board();
+    struct rig rig;
+
+    rig_init_with(&rig, &board, &config);
+    rig_copy(&rig, 0, SGPU_PA_SYSTEM | 16 * MiB, 0, 8 * MiB);
+    rig_pte(&rig, SGPU_OP_PTE_WRITE, 0, LOCAL_BYTES - PAGE_BYTES, 511, 2, entries);
+    rig_submit(&rig, SGPU_NODE_COPY);
+    machine_run_until(rig.machine, machine_now(rig.machine) + 5000);
+    assert_int_equal(statistics_of(&rig).packets, 2);
+    assert_int_equal(statistics_of(&rig).faults, 0);
+    rig_expect_fault_at(&rig, SGPU_NODE_COPY, rig.fence, SGPU_FAULT_BUS, LOCAL_BYTES);
+    assert_int_equal(statistics_of(&rig).copied_bytes, 8 * MiB);
+    assert_int_equal(statistics_of(&rig).packets, 2);
+    assert_int_equal(statistics_of(&rig).faults, 1);
+    assert_int_equal(rig_entries(&rig, LOCAL_BYTES - PAGE_BYTES)[511], 11);
+    rig_execute(&rig, SGPU_NODE_COPY);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -723,6 +747,7 @@ int main(void)
         cmocka_unit_test(each_submission_is_told_as_it_is_queued_and_as_it_begins),
         cmocka_unit_test(what_overtakes_a_copy_starts_before_its_end_and_nothing_else),
         cmocka_unit_test(what_faults_part_of_the_way_has_the_effect_of_its_beginning),
+        cmocka_unit_test(entries_that_fault_behind_a_copy_fault_once),
     };
 
     return cmocka_run_group_tests_name("sgpu/packets", tests, NULL, NULL);

@@ -210,7 +210,7 @@ static void random_bytes_as_a_submission_fault_and_never_crash(void **state)
 static void every_lost_allocation_leaves_nothing_behind(void **state)
 {
     struct machine_config board = rig_board();
-    struct sgpu_config config = {0};
+    const struct sgpu_config config = {.straps = SGPU_STRAP_BOTH_WAYS | SGPU_STRAP_HOST_APERTURE};
     struct failing_services memory;
 
     for (uint64_t n = 1;; n++) {
