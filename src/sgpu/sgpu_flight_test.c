@@ -186,6 +186,74 @@ static void many_pieces_of_memory_are_waited_for(void **state)
     }
 }
 
+/* Whether a copy of a page in starts while the pages of the list are copied out. */
+static bool starts_beside(uint32_t flags, const uint64_t *pages, unsigned count, uint64_t in_source)
+{
+    struct machine_config board = rig_board();
+    const struct sgpu_config config = {.straps = SGPU_STRAP_BOTH_WAYS};
+    struct sgpu_statistics statistics;
+    uint8_t content[PAGE_BYTES], expected[PAGE_BYTES];
+    struct rig rig;
+
+    board.ram_bytes = 512 * MiB;
+    rig_init_with(&rig, &board, &config);
+    page_store_write_tag(rig.local, 0, 4 * MiB, 100);
+    page_store_fill(rig.ram, in_source, PAGE_BYTES, 9);
+    rig_copy_pages(&rig, SGPU_COPY_TO_PAGES | flags, 0, pages, count);
+    rig_copy(&rig, 0, 8 * MiB, SYSTEM(in_source), PAGE_BYTES);
+    rig_submit(&rig, SGPU_NODE_COPY);
+    machine_run_until(rig.machine, machine_now(rig.machine) + 2000);
+    sgpu_get_statistics(rig.gpu, &statistics);
+    rig_expect_done(&rig, SGPU_NODE_COPY, rig.fence);
+    page_store_read(rig.local, 8 * MiB, content, PAGE_BYTES);
+    page_store_read(rig.ram, in_source, expected, PAGE_BYTES);
+    assert_memory_equal(content, expected, PAGE_BYTES); /* what was copied out, or 9 */
+    rig_fini(&rig);
+    return statistics.packets == 2;
+}
+
+/* Of more pieces than it remembers one by one it knows the 2 MiB that they lie in. */
+static void what_is_remembered_coarsely_is_waited_for_and_nothing_else(void **state)
+{
+    enum { NEAR = 66, FAR = 3 };
+    const uint64_t near = OUT_PLACE / PAGE_BYTES, far = 48 * MiB / PAGE_BYTES;
+    uint64_t pages[NEAR + FAR];
+
+    for (unsigned i = 0; i < NEAR; i++)
+        pages[i] = near + 2 * i;
+    pages[NEAR] = far;
+    pages[NEAR + 1] = far + 511;
+    pages[NEAR + 2] = far + 513;
+    for (unsigned i = 0; i < NEAR + FAR; i++)
+        assert_false(starts_beside(0, pages, NEAR + FAR, pages[i] * PAGE_BYTES));
+    assert_false(starts_beside(0, pages, NEAR + FAR, (far + 100) * PAGE_BYTES));
+    assert_false(starts_beside(0, pages, NEAR + FAR, (far + 1023) * PAGE_BYTES));
+    assert_true(starts_beside(0, pages, NEAR + FAR, (far - 1) * PAGE_BYTES));
+    assert_true(starts_beside(0, pages, NEAR + FAR, (far + 1024) * PAGE_BYTES));
+    assert_true(starts_beside(0, pages, NEAR + FAR, (near + 512) * PAGE_BYTES));
+    assert_true(starts_beside(0, pages, 64, (near + 1) * PAGE_BYTES)); /* one by one */
+    assert_false(starts_beside(0, pages, 65, (near + 1) * PAGE_BYTES));
+}
+
+/* Pieces that follow each other, upwards or downwards, are one range, however many they are. */
+static void pieces_that_touch_are_remembered_as_one(void **state)
+{
+    enum { COUNT = 200 };
+    const uint64_t first = OUT_PLACE / PAGE_BYTES;
+
+    for (unsigned downwards = 0; downwards < 2; downwards++) {
+        uint64_t pages[COUNT];
+
+        for (unsigned i = 0; i < COUNT; i++)
+            pages[i] = first + (downwards ? COUNT - 1 - i : i);
+        assert_false(starts_beside(SGPU_COPY_TILED, pages, COUNT, first * PAGE_BYTES));
+        assert_false(
+            starts_beside(SGPU_COPY_TILED, pages, COUNT, (first + COUNT - 1) * PAGE_BYTES));
+        assert_true(starts_beside(SGPU_COPY_TILED, pages, COUNT, (first - 1) * PAGE_BYTES));
+        assert_true(starts_beside(SGPU_COPY_TILED, pages, COUNT, (first + COUNT) * PAGE_BYTES));
+    }
+}
+
 static void a_fault_waits_for_what_is_in_front_of_it(void **state)
 {
     struct rig rig;
@@ -407,6 +475,8 @@ int main(void)
         cmocka_unit_test(fences_and_ends_come_behind_what_is_under_way),
         cmocka_unit_test(what_lands_is_told_as_of_its_own_command),
         cmocka_unit_test(many_pieces_of_memory_are_waited_for),
+        cmocka_unit_test(what_is_remembered_coarsely_is_waited_for_and_nothing_else),
+        cmocka_unit_test(pieces_that_touch_are_remembered_as_one),
         cmocka_unit_test(a_fault_waits_for_what_is_in_front_of_it),
         cmocka_unit_test(a_reset_drops_what_is_under_way_and_a_preemption_does_not),
         cmocka_unit_test(random_packets_end_as_if_they_had_run_in_turn),

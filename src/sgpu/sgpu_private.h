@@ -19,9 +19,9 @@
  * Translation cache of a node: 512 sets of 4. An entry stands for 2 MiB of address space, whatever
  * the tables look like, and holds one 4 KiB translation each in the format of a leaf entry; one
  * that is not valid means not cached. A miss walks the tables and takes over the aligned 64
- * translations around the one wanted (fewer where the page tables end), as far as they are valid
- * and not cached yet; an access that goes on behind them, the next 64. The least recently used
- * entry of a set is replaced.
+ * translations around the one wanted (fewer where the page tables end, or where a 64 KiB table may
+ * have the next ones), as far as they are valid and not cached yet; an access that goes on behind
+ * them, the next 64. The least recently used entry of a set is replaced.
  */
 #define TLB_SETS       512u
 #define TLB_WAYS       4u

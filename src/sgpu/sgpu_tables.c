@@ -174,6 +174,7 @@ struct leaf {
     uint64_t entry;      /* not of a 4 KiB leaf */
     uint32_t level;      /* of the entry */
     uint64_t page_bytes; /* that it maps */
+    bool is_beside_64k;  /* of a 4 KiB leaf: each 64 KiB of it may have an entry elsewhere */
 };
 
 /* Bits of an entry above the leaf that say something to other GPUs. */
@@ -202,12 +203,13 @@ static uint32_t find_leaf(struct sgpu *gpu, uint64_t root, uint64_t va, struct l
     const struct mmu_shape *mmu = &gpu->mmu;
     uint64_t table_pa = align_down(root, PAGE_BYTES);
     uint32_t level = mmu->levels - 1;
+    uint64_t pointer_64k = 0;
 
     if (table_index(mmu, va, level) >= root_entries(mmu, root))
         return SGPU_FAULT_NOT_VALID;
     for (; level > 0; level--) {
         uint64_t word = table_index(mmu, va, level) * entry_words(mmu, level);
-        uint64_t entry, pointer_64k = 0;
+        uint64_t entry;
 
         if (trace)
             trace->level = level;
@@ -237,7 +239,9 @@ static uint32_t find_leaf(struct sgpu *gpu, uint64_t root, uint64_t va, struct l
             return find_64k(gpu, entry, va, out);
         table_pa = entry_target(gpu, entry);
     }
-    *out = (struct leaf){.table_pa = table_pa, .page_bytes = PAGE_BYTES};
+    *out = (struct leaf){.table_pa = table_pa,
+                         .page_bytes = PAGE_BYTES,
+                         .is_beside_64k = is_usable(mmu, pointer_64k)};
     return SGPU_FAULT_NONE;
 }
 
@@ -327,7 +331,7 @@ uint32_t sgpu_tables_fill(struct sgpu *gpu, uint64_t root, uint64_t va, uint64_t
         return fault;
     count = leaf.page_bytes == PAGE_BYTES ? UINT64_C(1) << gpu->mmu.bits[0]
                                           : leaf.page_bytes / PAGE_BYTES;
-    count = min_u64(count, TLB_FILL);
+    count = min_u64(count, leaf.is_beside_64k ? SGPU_64K_ENTRIES : TLB_FILL);
     first = align_down(wanted, count);
     if (leaf.page_bytes == PAGE_BYTES) {
         uint64_t index = align_down(table_index(&gpu->mmu, va, 0), count);
@@ -390,12 +394,11 @@ static bool add_run(struct run_walk *walk, const struct sgpu_run *next)
 /* What an entry, and those after it that go on where it goes, map from va on. */
 static bool add_entry(struct run_walk *walk, uint64_t entry, uint64_t va, uint64_t bytes)
 {
-    uint64_t skipped = va < walk->start ? walk->start - va : 0;
+    uint64_t skipped = max_u64(walk->start, va) - va;
     uint64_t end = min_u64(va + bytes, walk->end);
     struct sgpu_run run;
 
-    if (va + skipped >= end)
-        return true;
+    ASSERT(va + skipped < end);
     run = (struct sgpu_run){
         .va = va + skipped,
         .bytes = end - va - skipped,
@@ -481,7 +484,7 @@ static bool walk_table(struct run_walk *walk, uint64_t table_pa, uint32_t level,
     uint64_t buffer[SGPU_TABLE_ENTRIES];
     uint64_t words = entry_words(mmu, level);
     unsigned shift = mmu->shift[level];
-    uint64_t i = walk->start > base_va ? (walk->start - base_va) >> shift : 0;
+    uint64_t i = (max_u64(walk->start, base_va) - base_va) >> shift;
     uint64_t end = min_u64(((walk->end - 1 - base_va) >> shift) + 1, entry_count);
 
     while (i < end) {
