@@ -501,6 +501,28 @@ static void slots_of_a_large_aperture_are_empty_after_a_sleep(void **state)
     rig_fini(&rig);
 }
 
+static void the_slot_behind_the_last_is_none(void **state)
+{
+    struct machine_config board = rig_board();
+    const struct sgpu_config config = {0};
+    struct page_store *store;
+    uint64_t address, bytes;
+    struct rig rig;
+
+    board.aperture_bytes = 4097 * PAGE_BYTES;
+    rig_init_with(&rig, &board, &config);
+    rig_gart(&rig, SGPU_OP_GART_FILL, SGPU_GART_COHERENT, 0, 4097, (const uint64_t[]){7});
+    rig_execute(&rig, 0);
+    assert_int_equal(sgpu_aperture_page(rig.gpu, 4096), 7);
+    assert_true(sgpu_aperture_is_coherent(rig.gpu, 4096));
+    assert_true(sgpu_aperture_page(rig.gpu, 4097) == SGPU_NO_PAGE);
+    assert_false(sgpu_aperture_is_coherent(rig.gpu, 4097));
+    assert_true(sgpu_resolve(rig.gpu, SGPU_PA_APERTURE + 4096 * PAGE_BYTES, 2 * PAGE_BYTES, &store,
+                             &address, &bytes));
+    assert_int_equal(bytes, PAGE_BYTES);
+    rig_fini(&rig);
+}
+
 static void count_touch(void *context, uint64_t offset, bool is_write)
 {
     unsigned *counts = context;
@@ -582,6 +604,7 @@ int main(void)
         cmocka_unit_test(local_memory_outlives_what_the_board_keeps_it_through),
         cmocka_unit_test(aperture_slots_are_empty_after_a_sleep_wherever_they_were),
         cmocka_unit_test(slots_of_a_large_aperture_are_empty_after_a_sleep),
+        cmocka_unit_test(the_slot_behind_the_last_is_none),
         cmocka_unit_test(a_machine_without_its_board_has_no_registers_and_waits_for_nothing),
         cmocka_unit_test(a_board_that_is_gone_tells_who_touches_it),
         cmocka_unit_test(a_board_that_is_gone_reads_as_ones_and_does_nothing),

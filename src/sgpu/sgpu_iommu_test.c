@@ -280,6 +280,37 @@ static void system_memory_is_reached_by_its_address_and_through_slots(void **sta
     rig_fini(&rig);
 }
 
+/* Tables and command lie in local memory. */
+static void system_memory_is_reached_through_page_tables(void **state)
+{
+    static const struct sgpu_observer observer = {.system_reached = count_access};
+    const uint64_t commands = 2 * MiB, va = UINT64_C(5) << 30;
+
+    for (unsigned is_system = 0; is_system < 2; is_system++) {
+        uint8_t packet[sizeof(struct sgpu_packet_fill)];
+        unsigned count = 0;
+        struct rig rig;
+        uint64_t root;
+
+        rig_init(&rig);
+        root = rig_root(&rig);
+        rig_map(&rig, root, va, 1, 0x8000 | SGPU_PTE_VALID | (is_system ? SGPU_PTE_SYSTEM : 0));
+        rig_fill(&rig, va, PAGE_BYTES, 1);
+        page_store_read(rig.ram, rig.command_pa, packet, sizeof packet);
+        page_store_write(rig.local, commands, packet, sizeof packet);
+        rig.used = 0;
+        sgpu_set_observer(rig.gpu, &observer, &count);
+        sgpu_watch_system_memory(rig.gpu, true);
+        rig_expect_done(&rig, SGPU_NODE_COPY,
+                        rig_submit_at(&rig, SGPU_NODE_COPY, commands, root, sizeof packet,
+                                      SGPU_SUBMIT_VIRTUAL | SGPU_SUBMIT_FETCH_PHYSICAL));
+        sgpu_watch_system_memory(rig.gpu, false);
+        assert_int_equal(count != 0, is_system);
+        assert_int_equal(page_store_value(is_system ? rig.ram : rig.local, 8), 1);
+        rig_fini(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +324,7 @@ int main(void)
         cmocka_unit_test(memory_behind_the_iommu_is_as_far_as_other_system_memory),
         cmocka_unit_test(what_reaches_system_memory_is_told_while_it_is_watched),
         cmocka_unit_test(system_memory_is_reached_by_its_address_and_through_slots),
+        cmocka_unit_test(system_memory_is_reached_through_page_tables),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -340,7 +340,6 @@ void sgpu_tlb_reset(struct sgpu_node *node)
 {
     struct tlb *tlb = &node->tlb;
 
-    tlb->last = NULL;
     tlb->spare.stamp = 0;
     for (uint32_t i = 0; i < TLB_SETS * TLB_WAYS; i++)
         tlb->entries[i / TLB_WAYS][i % TLB_WAYS].stamp = 0;

@@ -1061,6 +1061,29 @@ static void cached_translations_agree_with_walks(void **state)
     rig_fini(&rig);
 }
 
+/* What lies behind the 2 MiB of an entry of the cache is never taken over into it. */
+static void an_access_across_2_mib_leaves_each_its_own(void **state)
+{
+    const uint64_t va = UINT64_C(3) * GiB;
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    rig_map(&rig, root, va, 512, LOCAL_PTE(0x400000));
+    rig_map(&rig, root, va + 2 * MiB, 64, LOCAL_PTE(0x800000));
+    rig_fill(&rig, va + 2 * MiB - 0x800, 0x900, 5);
+    rig_fill(&rig, va, PAGE_BYTES, 6);
+    rig_fill(&rig, va + 3 * PAGE_BYTES, PAGE_BYTES, 7);
+    rig_execute_virtual(&rig, 0, root);
+    assert_true(page_store_is_fill(rig.local, 0x600000 - 0x800, 0x800, 5, NULL));
+    assert_true(page_store_is_fill(rig.local, 0x800000, 0x100, 5, NULL));
+    assert_int_equal(page_store_value(rig.local, 0x400), 6);
+    assert_int_equal(page_store_value(rig.local, 0x403), 7);
+    assert_int_equal(page_store_kind(rig.local, 0x803), PAGE_ZERO);
+    rig_fini(&rig);
+}
+
 static void replacement_forgets_but_never_invents(void **state)
 {
     struct sgpu_statistics statistics;
@@ -1120,6 +1143,7 @@ int main(void)
         cmocka_unit_test(runs_go_on_behind_a_piece_of_small_pages),
         cmocka_unit_test(runs_are_found_in_one_table_of_either_kind),
         cmocka_unit_test(cached_translations_agree_with_walks),
+        cmocka_unit_test(an_access_across_2_mib_leaves_each_its_own),
         cmocka_unit_test(replacement_forgets_but_never_invents),
     };
 

@@ -37,7 +37,7 @@ struct tlb_entry {
 
 struct tlb {
     struct tlb_entry entries[TLB_SETS][TLB_WAYS];
-    struct tlb_entry *last; /* looked up last; NULL after any change of entries */
+    struct tlb_entry *last; /* looked up last, whatever it is by now; NULL: the spare */
     uint64_t next_stamp;
     struct tlb_entry
         spare; /* serves when the host has no memory for a set; holds nothing for long */

@@ -261,6 +261,12 @@ static void translation_works_without_memory_for_its_cache(void **state)
         /* No memory for the packet itself is a bus fault; for the cache it is nothing. */
         if (!reset_faulted_nodes(&rig))
             assert_int_equal(page_store_value(rig.local, 5 * 150), 1);
+        rig_reset_node(&rig, 0); /* what the cache had is used again, and no more of it made */
+        rig_fill(&rig, 4 * GiB, PAGE_BYTES, 2);
+        rig_submit_virtual(&rig, 0, root);
+        rig_run(&rig);
+        if (!reset_faulted_nodes(&rig))
+            assert_int_equal(page_store_value(rig.local, 0), 2);
         rig_fini(&rig);
         assert_int_equal(memory.live_blocks, 0);
         if (!memory.has_failed)
