@@ -20,6 +20,7 @@ static void fill(struct run_result *result)
     memset(result, 0, sizeof *result);
     run_config_defaults(&result->config);
     result->config.local_bytes = 40 * GiB;
+    result->config.policy = RUN_POLICY_TURNS;
     snprintf(result->case_name, sizeof result->case_name, "a \"quoted\" name");
     result->digest = 0xabc;
     result->virtual_time_ns = 123456789;
@@ -79,6 +80,8 @@ static void json_has_the_keys_that_were_promised(void **state)
     assert_int_equal(json_integer_value(member(member(json, "content"), "mismatches")), 1);
     assert_int_equal(json_integer_value(member(member(json, "paging_operations"), "TRANSFER")), 7);
     assert_int_equal(json_array_size(member(json, "findings")), 1);
+    assert_string_equal(json_string_value(member(member(json, "options"), "policy")), "turns");
+    assert_null(json_object_get(member(json, "options"), "model"));
     json_decref(json);
     free(text);
 }

@@ -2,6 +2,7 @@
  * run.json: the configuration, the result and the findings of runs.
  */
 #include "report/report.h"
+#include "bench/config/run_options.h"
 #include "report/rules_report.h"
 
 #include "miniport/miniport.h"
@@ -31,6 +32,29 @@ static void set_text(json_t *object, const char *key, const char *value)
 static void set_bool(json_t *object, const char *key, bool value)
 {
     json_object_set_new(object, key, json_boolean(value));
+}
+
+/*
+ * The options that are not as by default, by their keys, as a case has them; the names of files,
+ * templates and surroundings are left to the case.
+ */
+static json_t *options_json(const struct run_config *config)
+{
+    struct run_config defaults;
+    json_t *json = json_object();
+
+    run_config_defaults(&defaults);
+    for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++) {
+        char initial[RUN_OPTION_VALUE_BYTES], value[RUN_OPTION_VALUE_BYTES];
+
+        if (run_options[i].kind == RUN_OPTION_TEXT)
+            continue;
+        run_option_print(i, &defaults, initial);
+        run_option_print(i, config, value);
+        if (strcmp(value, initial) != 0)
+            set_text(json, workload_options[i].key, value);
+    }
+    return json;
 }
 
 static json_t *machine_json(const struct run_config *config)
@@ -347,6 +371,7 @@ static json_t *result_json(const struct run_result *result, const struct report_
     set(json, "no_memory_retries", result->no_memory_retries);
     set(json, "peak_process_bytes", result->peak_process_bytes);
     json_object_set_new(json, "machine", machine_json(&result->config));
+    json_object_set_new(json, "options", options_json(&result->config));
     json_object_set_new(json, "gpu", gpu_json(result));
     json_object_set_new(json, "segments", segments_json(result));
     json_object_set_new(json, "local_memory", samples_json(&result->local_samples));

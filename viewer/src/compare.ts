@@ -110,6 +110,40 @@ export function align(keysA: string[], keysB: string[]): Aligned[] {
     return out;
 }
 
+/*
+ * The operations as drydock aligned them (src/report/compare/compare.h): between its parts they are
+ * the same, row by row. null: they are not all in the page, or the parts do not fit them.
+ */
+export function alignedBy(comparison: Facts, rowsA: number, rowsB: number): Aligned[] | null {
+    const parts = comparison.parts;
+    if (
+        !Array.isArray(parts) ||
+        numberIn(comparison, "operations", "a") !== rowsA ||
+        numberIn(comparison, "operations", "b") !== rowsB
+    )
+        return null;
+    const out: Aligned[] = [];
+    let a = 0,
+        b = 0;
+    for (const part of [...parts, [rowsA, 0, rowsB, 0]] as number[][]) {
+        const [fromA, countA, fromB, countB] = Array.isArray(part) ? part : [];
+        const fits =
+            fromA >= a &&
+            fromA - a === fromB - b &&
+            countA >= 0 &&
+            countB >= 0 &&
+            fromA + countA <= rowsA &&
+            fromB + countB <= rowsB;
+        if (!fits) return null;
+        while (a < fromA) out.push({ a: a++, b: b++, isSame: true });
+        for (let k = 0; k < Math.max(countA, countB); k++)
+            out.push({ a: k < countA ? a + k : -1, b: k < countB ? b + k : -1, isSame: false });
+        a += countA;
+        b += countB;
+    }
+    return out;
+}
+
 /* Numbers at the same place in two objects. */
 export function figuresOf(
     a: unknown,
@@ -283,7 +317,10 @@ function differences(two: Two): HTMLElement[] {
     if (!runA || !runB || !runA.rows("operations") || !runB.rows("operations")) return [];
     const keys = (run: Run): string[] =>
         Array.from({ length: run.rows("operations") }, (_, row) => keyOf(run, row));
-    const rows = align(keys(runA), keys(runB));
+    const comparison = objectIn(two.app.facts, "comparison");
+    const rows =
+        alignedBy(comparison, runA.rows("operations"), runB.rows("operations")) ??
+        align(keys(runA), keys(runB));
     const differing = Uint32Array.from(rows.keys()).filter(i => !rows[i].isSame);
     const first = differing.length ? rows[differing[0]] : null;
     return [
@@ -395,7 +432,7 @@ function figureCell(side: "a" | "b", { path, [side]: v }: FigurePair): Child {
 }
 
 const figurePairs = ({ a, b }: Two): FigurePair[] =>
-    figuresOf(a, b).filter(r => !/wall|^findings|^rules/.test(r.path));
+    figuresOf(a, b).filter(r => !/wall|^findings|^rules|^events\./.test(r.path));
 
 function mainFigures(two: Two): HTMLElement {
     const rows = figurePairs(two);
@@ -483,6 +520,35 @@ function head({ a, b, nameA, nameB }: Two): HTMLElement {
     );
 }
 
+/* What the runs were asked for, as far as it is not the same: the rest comes of it. */
+const ASKED = /^(version|case|driver|model|seed|options\..*|machine\..*)$/;
+
+function asked({ app, nameA, nameB }: Two): HTMLElement | null {
+    if (!Object.keys(objectIn(app.facts, "comparison")).length) return null;
+    const list = listIn(app.facts, "comparison", "figures").filter(f =>
+        ASKED.test(textIn(f, "path")),
+    );
+    const value = (f: Facts, side: "a" | "b"): Child => {
+        const v = f[side];
+        return v === null || v === undefined
+            ? "as by default"
+            : link(`facts/${side}.${textIn(f, "path")}`, String(v));
+    };
+    return section(
+        "What was asked for",
+        list.length
+            ? "Settings of the runs that are not the same: what differs below comes of them."
+            : "The same of both runs: driver, model, seed, options and machine.",
+        list.length
+            ? table(
+                  "Settings that differ",
+                  [{ title: "setting" }, { title: nameA }, { title: nameB }],
+                  list.map(f => [h("code", {}, textIn(f, "path")), value(f, "a"), value(f, "b")]),
+              )
+            : null,
+    );
+}
+
 /* The maps of both runs, which are put into maps; null: there is nothing on them. */
 function bothMaps(two: Two, maps: SegmentMap[]): HTMLElement | null {
     const { app, runA, runB, nameA, nameB } = two;
@@ -516,6 +582,7 @@ function build(two: Two, element: HTMLElement, maps: SegmentMap[]): void {
     for (const note of textsIn(app.facts, "notes"))
         append(h("p", { class: "notice", role: "note" }, note));
     if (app.problem) append(h("p", { class: "notice bad", role: "alert" }, app.problem));
+    append(asked(two));
     append(told(two));
     differences(two).forEach(append);
     append(section("Figures", "The main figures of both runs.", mainFigures(two)));

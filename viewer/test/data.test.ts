@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allocationsNamed, argumentsOf, bytesOf, sourcesOf } from "../src/finding.js";
-import { align, figuresOf } from "../src/compare.js";
+import { align, alignedBy, figuresOf } from "../src/compare.js";
 import { alternativesOf } from "../src/alternatives.js";
 import { comparedIn } from "../src/clients.js";
 import { areaOf, ruleCounts } from "../src/coverage.js";
@@ -9,7 +9,7 @@ import { lowerBound, Run, sortedRows, thinSteps } from "../src/data.js";
 import { readStory } from "../src/decode.js";
 import * as format from "../src/format.js";
 import { arrowsOf } from "../src/arrows.js";
-import { buildSlices, sliceLabel, spreadCalls } from "../src/lanes.js";
+import { buildSlices, kindColours, sliceLabel, spreadCalls } from "../src/lanes.js";
 import { lifeOf } from "../src/life.js";
 import { rowName } from "../src/rows.js";
 import { changes, flagsText, lastWriters, PageTables } from "../src/tables.js";
@@ -28,6 +28,48 @@ test("numbers are said in few digits and right units", () => {
     assert.equal(format.percent(848 / 1750), "48.5 %");
     assert.equal(format.axisStep(1000, 5), 200);
     assert.equal(format.axisStep(2 ** 30, 8, true), 2 ** 27);
+});
+
+test("operations stand beside each other as drydock aligned them, or not at all", () => {
+    const of = (parts: unknown, a = 3, b = 4): Record<string, unknown> => ({
+        operations: { a, b },
+        parts,
+    });
+    const rows = alignedBy(
+        of([
+            [1, 0, 1, 2],
+            [2, 1, 4, 0],
+        ]),
+        3,
+        4,
+    );
+    assert.deepEqual(rows, [
+        { a: 0, b: 0, isSame: true },
+        { a: -1, b: 1, isSame: false },
+        { a: -1, b: 2, isSame: false },
+        { a: 1, b: 3, isSame: true },
+        { a: 2, b: -1, isSame: false },
+    ]);
+    assert.equal(alignedBy(of([[1, 0, 1, 2]]), 3, 5), null, "not all are in the page");
+    assert.equal(alignedBy(of([[1, 0, 1, 3]]), 3, 4), null, "the rest is of two lengths");
+    for (const bad of [null, "x", [7], [[-1, 1, 0, 1]], [[0, 9, 0, 9]], [[NaN, 0, 0, 0]]])
+        assert.equal(alignedBy(of(bad), 3, 4), null);
+});
+
+test("kinds of a group that have a colour of their own share it with none of the group", async () => {
+    const slices = buildSlices(new Run(await readStory(synthetic(600).story)));
+    const colours = kindColours(slices);
+    const shared = new Map<string, number[]>();
+    slices.kinds.forEach((_, kind) => {
+        const key = `${slices.kindGroups[kind]} ${colours[kind]}`;
+        shared.set(key, [...(shared.get(key) ?? []), kind]);
+    });
+    const groups = new Set([...shared].filter(([, k]) => k.length > 1).map(([, k]) => k[0]));
+    for (const kind of groups)
+        assert.ok(
+            slices.kindGroups.filter(g => g === slices.kindGroups[kind]).length >= 8,
+            `${slices.kinds[kind]} shares its colour though there are enough`,
+        );
 });
 
 test("bounds and orders", () => {
@@ -248,7 +290,8 @@ test("a run of a story: names, lives, lanes, arrows and page tables fit together
     const run = new Run(await readStory(made.story));
     const a = run.findObject("allocation", 3);
     assert.ok(a >= 0);
-    assert.match(run.objectName(a + 1), /^a3 layer/);
+    assert.match(run.objectName(a + 1), /^layer/);
+    assert.match(run.objectWords(a + 1), /^layer.* a3$/);
     const events = lifeOf(run, a);
     assert.ok(events.length > 4 && events[0].kind === "exists");
     assert.ok(events.every((e, i) => i === 0 || e.time >= events[i - 1].time));

@@ -419,7 +419,8 @@ static bool compare_operations(const struct side *a, const struct side *b, json_
 
 /* ---- Figures --------------------------------------------------------------------------------- */
 
-static const char *const settings[] = {"version", "case", "driver", "model", "seed", "machine"};
+static const char *const settings[] = {"version", "case",    "driver", "model",
+                                       "seed",    "options", "machine"};
 
 static bool is_setting(const char *path)
 {
@@ -430,12 +431,15 @@ static bool is_setting(const char *path)
     return false;
 }
 
-/* What says how long the machine took, and not what the run did; and what has lists of its own. */
+/*
+ * What says how long the machine took, or how much of the run was written down, and not what the
+ * run did; what has lists of its own; and the points of curves, of which the page has a picture.
+ */
 static bool is_left_out(const char *path)
 {
     static const char *const paths[] = {
-        "wall_seconds", "play_wall_seconds", "reference_wall_seconds",
-        "digest",       "findings",          "events"};
+        "wall_seconds", "play_wall_seconds",      "reference_wall_seconds", "digest", "findings",
+        "events",       "local_memory.used_bytes"};
 
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         if (strcmp(path, paths[i]) == 0)

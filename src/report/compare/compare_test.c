@@ -227,6 +227,29 @@ static void without_records_figures_are_compared(void **state)
     report_run_fini(&b);
 }
 
+/* What was asked for stands first; points of curves, and what was written down, are no figures. */
+static void options_come_first_and_points_of_curves_not_at_all(void **state)
+{
+    struct report_run a = {.json = json_pack("{s: i, s: {}, s: {s: [i, i]}, s: {s: i}}",
+                                             "evictions", 1, "options", "local_memory",
+                                             "used_bytes", 5, 6, "events", "written", 7)};
+    struct report_run b = {.json = json_pack("{s: i, s: {s: s}, s: {s: [i, i]}, s: {s: i}}",
+                                             "evictions", 2, "options", "policy", "turns",
+                                             "local_memory", "used_bytes", 5, 9, "events",
+                                             "written", 8)};
+    json_t *comparison = report_compare(&a, &b);
+    const json_t *figures = json_object_get(comparison, "figures");
+
+    assert_int_equal(json_array_size(figures), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(figures, 0), "path")),
+                        "options.policy");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(figures, 1), "path")),
+                        "evictions");
+    json_decref(comparison);
+    report_run_fini(&a);
+    report_run_fini(&b);
+}
+
 /* What a record or a run.json says is text on the terminal, and nothing that it obeys. */
 static void hostile_texts_stay_texts(void **state)
 {
@@ -287,6 +310,7 @@ static void nonsense_can_be_compared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_come_first_and_points_of_curves_not_at_all),
         cmocka_unit_test(operations_are_aligned),
         cmocka_unit_test(the_first_difference_says_of_what_kind_it_is),
         cmocka_unit_test(arguments_that_differ_are_named_with_both_values),
