@@ -285,7 +285,7 @@ function causeMatrix(causes: Facts[]): HTMLElement | null {
             {
                 class: "scrolls",
                 tabindex: 0,
-                role: "region",
+                role: "group",
                 "aria-label": "Causes by rule and call",
             },
             h(

@@ -125,19 +125,29 @@ class Page {
     private rule(): Part {
         const rule = this.text("rule");
         if (!rule) return null;
-        const broken = format.count(numberIn(this.finding, "broken") ?? 0);
-        const evaluated = numberIn(this.finding, "evaluated") ?? 0;
+        /* A cause of a campaign has no counts of its own: those of the rule are of all runs. */
+        const isCause = listIn(this.app.facts, "causes").length > 0;
+        const count = (key: string): number =>
+            (isCause ? numberIn(this.app.facts, "rules", rule, key) : null) ??
+            numberIn(this.finding, key) ??
+            0;
+        const evaluated = count("evaluated");
         const facts: [string, Child][] = [
             ["documentation", sourceLinks(this.finding)],
             ["Windows", this.text("windows")],
             ["versions", this.text("versions")],
             ["basis", this.text("basis")],
             ["who must keep it", this.text("side")],
-            ["broken in this run", [broken, " of ", format.plural(evaluated, "evaluation")]],
+            [
+                isCause ? "broken in all runs" : "broken in this run",
+                evaluated
+                    ? `${format.count(count("broken"))} of ${format.plural(evaluated, "evaluation")}`
+                    : "",
+            ],
         ];
         return section(
             `Rule ${rule}`,
-            ["What the rule says, and how often this run broke it. ", this.source("")],
+            ["What the rule says, and how often it was broken. ", this.source("")],
             h("blockquote", { class: "rule-sentence" }, this.text("sentence")),
             pairs(
                 "Rule",
@@ -386,7 +396,7 @@ function argumentsTable(list: Argument[], isTold: boolean): HTMLElement {
         );
     return h(
         "div",
-        { class: "scrolls", tabindex: 0, role: "region", "aria-label": "Arguments" },
+        { class: "scrolls", tabindex: 0, role: "group", "aria-label": "Arguments" },
         h(
             "table",
             { class: "arguments" },
@@ -406,7 +416,7 @@ function hexDifference(rows: ByteRow[]): HTMLElement {
         h("span", { class: differs ? "byte differs" : "byte" }, value);
     return h(
         "div",
-        { class: "scrolls", tabindex: 0, role: "region", "aria-label": "Bytes" },
+        { class: "scrolls", tabindex: 0, role: "group", "aria-label": "Bytes" },
         h(
             "table",
             { class: "hex" },
@@ -536,7 +546,7 @@ function callColumns(run: Run, call: number, show: (row: number) => void): GridC
             key: r => v("status", r),
         },
         {
-            title: "",
+            title: "more",
             width: "6em",
             cell: r =>
                 h(

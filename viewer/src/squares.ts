@@ -2,7 +2,7 @@
  * What a campaign covered, as a map: areas of squares, each of which says what it is when it is
  * pointed at.
  */
-import { h, legend } from "./dom.js";
+import { h, legend, type Child } from "./dom.js";
 
 type Kind = "kept" | "broken" | "never" | "cannot";
 
@@ -35,6 +35,11 @@ function areasOf(squares: Square[]): Map<string, Square[]> {
     return areas;
 }
 
+/* A long name of the headers, which may go on in the next line behind an underscore. */
+function breakable(name: string): Child[] {
+    return name.split(/(?<=_)/).flatMap((part, i): Child[] => (i ? [h("wbr"), part] : [part]));
+}
+
 export function squareMap(squares: Square[], words: SquareWords): HTMLElement {
     const most = Math.max(1, ...squares.map(s => s.times));
     const said = h("p", { class: "readout", "aria-live": "polite" }, " ");
@@ -60,7 +65,7 @@ export function squareMap(squares: Square[], words: SquareWords): HTMLElement {
         return h(
             "div",
             { class: "area" },
-            h("h3", {}, name, " ", h("small", {}, `${seen} of ${list.length}`)),
+            h("h3", {}, breakable(name), " ", h("small", {}, `${seen} of ${list.length}`)),
             words.area ? h("p", { class: "area-text" }, words.area(name)) : null,
             h("div", { class: "cells" }, list.map(cell)),
         );

@@ -1,4 +1,5 @@
 #include "report/page/campaign_page.h"
+#include "bench/drivers/drivers.h"
 #include "report/alternatives.h"
 #include "report/campaign/folder_files.h"
 #include "report/finding_report.h"
@@ -98,24 +99,63 @@ bool report_cause_case(const struct report_campaign *campaign, size_t cause, cha
     return file >= 0;
 }
 
-json_t *report_cause_case_text(const struct report_campaign *campaign, size_t cause)
+/* The text of a case that was opened, or -1, which is closed; false: there is none, or a longer
+ * one. */
+static bool read_case(int file, char text[CAMPAIGN_PAGE_CASE_BYTES + 1])
 {
-    char path[1100], text[CAMPAIGN_PAGE_CASE_BYTES + 1];
-    const int file = open_cause_case(campaign, cause, path);
     FILE *stream = file < 0 ? NULL : fdopen(file, "r");
     size_t length;
 
     if (!stream) {
         if (file >= 0)
             close(file);
-        return NULL;
+        return false;
     }
-    length = fread(text, 1, sizeof text, stream);
+    length = fread(text, 1, CAMPAIGN_PAGE_CASE_BYTES + 1, stream);
     fclose(stream);
-    if (!length || length == sizeof text)
-        return NULL;
+    if (!length || length > CAMPAIGN_PAGE_CASE_BYTES)
+        return false;
     text[length] = '\0';
-    return report_text_json(text);
+    return true;
+}
+
+json_t *report_cause_case_text(const struct report_campaign *campaign, size_t cause)
+{
+    char path[1100], text[CAMPAIGN_PAGE_CASE_BYTES + 1];
+
+    return read_case(open_cause_case(campaign, cause, path), text) ? report_text_json(text) : NULL;
+}
+
+/*
+ * What drydock check knew of the smallest case while it ran is read from the case that it left
+ * (bench/child/repro.c writes the comment). A case without the comment is somebody's own: the run
+ * of the lowest seed stays the one to play again.
+ */
+static void find_smallest(const struct report_campaign *campaign, size_t index)
+{
+    struct campaign_cause *cause = &campaign->summary.causes[index];
+    char name[REPORT_CAUSE_NAME], path[1100], text[CAMPAIGN_PAGE_CASE_BYTES + 1];
+    struct workload_error error;
+    struct workload *workload = NULL;
+    const char *comment;
+    uint32_t option = 0;
+
+    report_cause_name(&campaign->summary, index, name);
+    if (!read_case(open_case(campaign, name, path), text) ||
+        strlen(path) >= sizeof cause->shrunk_path)
+        return;
+    comment = strstr(text, "\n# shrunk from ");
+    if (!comment || sscanf(comment, "\n# shrunk from %" SCNu32 " operations to %" SCNu32 " in ",
+                           &cause->shrunk_from, &cause->shrunk_lines) != 2) {
+        cause->shrunk_from = cause->shrunk_lines = 0;
+        return;
+    }
+    cause->shrunk_in_part = strstr(comment, ", when time ran out\n") != NULL;
+    if (workload_parse(text, strlen(text), path, &workload, &error))
+        cause->shrunk_loads_code = run_next_code_option(workload, &option) != NULL;
+    workload_free(workload);
+    snprintf(cause->shrunk_path, sizeof cause->shrunk_path, "%.*s",
+             (int)sizeof cause->shrunk_path - 1, path);
 }
 
 json_t *report_cause_json(const struct report_campaign *campaign, size_t cause)
@@ -342,6 +382,58 @@ static bool load_trend(const char *folder, struct report_campaign *campaign, cha
     return is_fine;
 }
 
+/*
+ * The id of the cause that a run counts for: what campaign_summary_settle() put under another cause
+ * counts for that one.
+ */
+static void settled_id(const struct campaign_summary *summary, const char *id, char out[24])
+{
+    const uint64_t hash = strtoull(id, NULL, 16);
+
+    snprintf(out, 24, "%s", id);
+    for (size_t i = 0; i < summary->cause_count; i++) {
+        cause_id(&summary->causes[i], out);
+        if (strcmp(out, id) == 0)
+            return;
+    }
+    for (size_t i = 0; i < summary->cause_count; i++) {
+        const struct campaign_cause *cause = &summary->causes[i];
+
+        for (unsigned k = 0; k < cause->consequence_count; k++) {
+            if (cause->consequences[k].cause == hash && cause->consequences[k].alone) {
+                cause_id(cause, out);
+                return;
+            }
+        }
+    }
+    snprintf(out, 24, "%s", id);
+}
+
+/* Runs have the causes that the summary has, each once. */
+static void settle_seeds(const struct report_campaign *campaign)
+{
+    size_t i, k, n;
+    json_t *seed, *id, *other;
+
+    json_array_foreach(campaign->seeds, i, seed)
+    {
+        json_t *causes = json_array();
+
+        json_array_foreach(json_object_get(seed, "causes"), k, id)
+        {
+            char settled[24];
+            bool is_there = false;
+
+            settled_id(&campaign->summary, json_string_value(id), settled);
+            json_array_foreach(causes, n, other) is_there |=
+                strcmp(json_string_value(other), settled) == 0;
+            if (!is_there)
+                json_array_append_new(causes, json_string(settled));
+        }
+        json_object_set_new(seed, "causes", causes);
+    }
+}
+
 static json_t *load_description(const char *folder, char error[512])
 {
     int descriptor = folder_open(folder);
@@ -391,6 +483,9 @@ bool report_campaign_load(const char *folder, struct report_campaign *out_campai
     if (!campaign->description || !read_campaign(campaign->folder, &campaign->summary,
                                                  campaign->seeds, &campaign->damage, error))
         goto failed;
+    settle_seeds(campaign);
+    for (size_t i = 0; i < campaign->summary.cause_count; i++)
+        find_smallest(campaign, i);
     slash = strrchr(campaign->folder, '/');
     add_to_trend(campaign->trend, slash ? slash + 1 : campaign->folder, &campaign->summary,
                  time_of(campaign->folder));
