@@ -36,6 +36,7 @@ export class Run {
     private readonly names: (string | undefined)[] = [];
     private readonly numbered = new Map<string, Map<number, number>>();
     private kindsCache: string[] | null = null;
+    private bearers: Map<string, number> | null = null;
 
     constructor(
         readonly story: Story,
@@ -95,18 +96,57 @@ export class Run {
         return out;
     }
 
-    /* "a17 embedding.weight"; reference: a row of objects plus one. */
+    /*
+     * "embedding.weight"; "a17 commands" where several have the name; 'p2 "p0"' where the name reads
+     * like the number of another object. reference: a row of objects plus one.
+     */
     objectName(reference: number): string {
         if (!reference) return "";
         const row = reference - 1;
         let name = this.names[row];
         if (name === undefined) {
-            const given = this.text("objects", "name", row);
-            const short = this.objectShort(reference);
-            name = given && given !== short.trim() ? `${short} ${given}` : short;
+            name = this.nameOf(row);
             this.names[row] = name;
         }
         return name;
+    }
+
+    private nameOf(row: number): string {
+        const given = this.text("objects", "name", row);
+        const short = this.objectShort(row + 1);
+        if (!given || given === short.trim()) return short;
+        if (/^[a-z]\d+$/.test(given)) return `${short} “${given}”`;
+        /* What has a letter for its kind is known by its name; a segment by its number, too. */
+        const isAlone = (LETTERS[this.kinds[row]]?.length ?? 0) === 1 && this.bearersOf(row) === 1;
+        return isAlone ? given : `${short} ${given}`;
+    }
+
+    /* How many objects of its kind have the name of an object. */
+    private bearersOf(row: number): number {
+        const names = this.values("objects", "name");
+        if (!this.bearers) {
+            this.bearers = new Map();
+            for (let i = 0; i < names.length; i++) {
+                const key = `${this.kinds[i]} ${names[i]}`;
+                this.bearers.set(key, (this.bearers.get(key) ?? 0) + 1);
+            }
+        }
+        return this.bearers.get(`${this.kinds[row]} ${names[row]}`) ?? 0;
+    }
+
+    /* What is written on the object itself, where it cannot be taken for another. */
+    objectLabel(reference: number): string {
+        return (
+            (reference && this.text("objects", "name", reference - 1)) ||
+            this.objectShort(reference)
+        );
+    }
+
+    /* What a search for an object looks at: its name, and its number even where that is not shown. */
+    objectWords(reference: number): string {
+        const name = this.objectName(reference),
+            short = this.objectShort(reference);
+        return name.startsWith(short) ? name : `${name} ${short}`;
     }
 
     /* "a17". */

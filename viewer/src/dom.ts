@@ -122,10 +122,11 @@ export function legend(
         tip?: string;
         mark?: "line" | "box" | "hatch" | "dotted";
     }[],
+    label = "Legend",
 ): HTMLElement {
     return h(
         "ul",
-        { class: "legend", "aria-label": "Legend" },
+        { class: "legend", "aria-label": label },
         entries.map(e =>
             h(
                 "li",
@@ -152,6 +153,11 @@ export function bar(share: number, colour = "var(--accent)"): HTMLElement {
                 `${colour}`,
         }),
     );
+}
+
+/* A column without a title has bars: those who cannot see them are told. */
+function heading(title: string): Node {
+    return title ? document.createTextNode(title) : h("span", { class: "unseen" }, "as a bar");
 }
 
 export interface GridColumn {
@@ -213,7 +219,7 @@ export function grid(options: GridOptions): HTMLElement {
             head.append(
                 h("button", { type: "button", class: "sort", click: () => sort(i) }, c.title),
             );
-        else head.append(c.title);
+        else head.append(heading(c.title));
         return head;
     });
     const head = h(
@@ -466,7 +472,7 @@ export function table(
 ): HTMLElement {
     return h(
         "div",
-        { class: "scrolls", tabindex: 0, role: "region", "aria-label": label },
+        { class: "scrolls", tabindex: 0, role: "group", "aria-label": label },
         h(
             "table",
             {},
@@ -478,7 +484,11 @@ export function table(
                     "tr",
                     {},
                     heads.map(x =>
-                        h("th", { scope: "col", class: x.isNumber ? "number" : "" }, x.title),
+                        h(
+                            "th",
+                            { scope: "col", class: x.isNumber ? "number" : "" },
+                            heading(x.title),
+                        ),
                     ),
                 ),
             ),

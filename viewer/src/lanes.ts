@@ -5,7 +5,7 @@
  */
 import { NEVER, type Values } from "./decode.js";
 import { sortedRows, type Run } from "./data.js";
-import { kindColour, KIND_COLOURS, neutral } from "./colours.js";
+import { kindColour, KIND_COLOURS } from "./colours.js";
 import type { Rects } from "./lod.js";
 import * as format from "./format.js";
 
@@ -31,7 +31,8 @@ export interface Slices {
     laneOf: Uint16Array;
     rowOf: Uint32Array; /* in the lane's table */
     colourKind: Uint16Array; /* of kinds */
-    kinds: string[];
+    kinds: string[]; /* a kind belongs to one set of colours: others have their own */
+    kindGroups: string[]; /* a group of lanes, or "Jobs" */
     find(table: string, row: number): number; /* the first slice of a table's row, or -1 */
 }
 
@@ -244,7 +245,7 @@ function jobLanes({ run, all, v, limit }: Sources, out: Plan[]): void {
         height: 10,
         begin: row => begins[row],
         end: row => limit(ends[row]),
-        kind: row => `job: ${run.text("jobs", "name", row)}`,
+        kind: row => run.text("jobs", "name", row),
     });
 }
 
@@ -429,6 +430,8 @@ export function buildSlices(run: Run): Slices {
         colourKind = new Uint16Array(total);
     const lanes: Lane[] = [];
     const kindIds = new Map<string, number>();
+    const kinds: string[] = [],
+        kindGroups: string[] = [];
     const placed = new Map<string, Uint32Array>();
     let at = 0;
     let rowBase = 0;
@@ -455,8 +458,14 @@ export function buildSlices(run: Run): Slices {
             const text = plan.kind(row);
             let kind = kindOf.get(text);
             if (kind === undefined) {
-                kind = kindIds.get(text) ?? kindIds.size;
-                kindIds.set(text, kind);
+                const set = plan.table === "jobs" ? "Jobs" : plan.group;
+                const key = `${set}\n${text}`;
+                kind = kindIds.get(key) ?? kinds.length;
+                if (kind === kinds.length) {
+                    kinds.push(text);
+                    kindGroups.push(set);
+                }
+                kindIds.set(key, kind);
                 kindOf.set(text, kind);
             }
             rects.x0[at] = begin;
@@ -489,56 +498,71 @@ export function buildSlices(run: Run): Slices {
         laneOf,
         rowOf,
         colourKind,
-        kinds: [...kindIds.keys()],
+        kinds,
+        kindGroups,
         find: (table, row) => (placed.get(table)?.[row] ?? 0) - 1,
     };
 }
 
-/* Colours of kinds: those that occur most have one of their own within their group. */
-export function kindColours(slices: Slices): Uint32Array {
+/* Colours that kinds have in whatever run, so that two pages look alike. */
+const KIND_WISHES: Record<string, number> = {
+    "paging packet": 1,
+    "render packet": 0,
+    "present packet": 2,
+    submission: 0,
+    request: 4,
+    step: 7,
+    finding: 3,
+    interrupt: 3,
+    dpc: 1,
+    fence: 2,
+    print: 7,
+    TRANSFER: 1,
+    VIRTUAL_TRANSFER: 1,
+    FILL: 0,
+    VIRTUAL_FILL: 0,
+    UPDATE_PAGE_TABLE: 2,
+    FLUSH_TLB: 4,
+    SIGNAL_MONITORED_FENCE: 5,
+    DISCARD_CONTENT: 6,
+    MAP_APERTURE_SEGMENT: 5,
+    UNMAP_APERTURE_SEGMENT: 6,
+    DxgkDdiBuildPagingBuffer: 1,
+    DxgkDdiSubmitCommand: 0,
+    DxgkDdiSubmitCommandVirtual: 0,
+    DxgkDdiInterruptRoutine: 3,
+    DxgkDdiDpcRoutine: 4,
+    DxgkDdiPatch: 5,
+    DxgkDdiRender: 2,
+    DxgkDdiCreateAllocation: 2,
+    DxgkDdiOpenAllocation: 6,
+};
+
+/* Kinds, those that occur most first. */
+export function kindsByCount(slices: Slices): number[] {
     const counts = new Float64Array(slices.kinds.length);
-    for (let i = 0; i < slices.colourKind.length; i++) counts[slices.colourKind[i]]++;
-    const fixed: Record<string, number> = {
-        "paging packet": 1,
-        "render packet": 0,
-        "present packet": 2,
-        submission: 0,
-        request: 4,
-        job: 7,
-        step: 7,
-        finding: 3,
-        interrupt: 3,
-        dpc: 1,
-        fence: 2,
-        print: 7,
-        TRANSFER: 1,
-        VIRTUAL_TRANSFER: 1,
-        FILL: 0,
-        VIRTUAL_FILL: 0,
-        UPDATE_PAGE_TABLE: 2,
-        FLUSH_TLB: 4,
-        SIGNAL_MONITORED_FENCE: 5,
-        DISCARD_CONTENT: 6,
-        MAP_APERTURE_SEGMENT: 5,
-        UNMAP_APERTURE_SEGMENT: 6,
-        DxgkDdiBuildPagingBuffer: 1,
-        DxgkDdiSubmitCommand: 0,
-        DxgkDdiSubmitCommandVirtual: 0,
-        DxgkDdiInterruptRoutine: 3,
-        DxgkDdiDpcRoutine: 4,
-        DxgkDdiPatch: 5,
-        DxgkDdiRender: 2,
-        DxgkDdiCreateAllocation: 2,
-        DxgkDdiOpenAllocation: 6,
-    };
-    const colours = new Uint32Array(slices.kinds.length).fill(neutral());
-    let next = 0;
-    const order = Array.from(slices.kinds.keys()).sort((a, b) => counts[b] - counts[a]);
-    for (const kind of order) {
-        const name = slices.kinds[kind];
-        if (Object.hasOwn(fixed, name)) colours[kind] = kindColour(fixed[name]);
-        else if (next < KIND_COLOURS - 1) colours[kind] = kindColour(next++);
-        else colours[kind] = kindColour(KIND_COLOURS - 1);
+    for (const kind of slices.colourKind) counts[kind]++;
+    return Array.from(slices.kinds.keys()).sort((a, b) => counts[b] - counts[a]);
+}
+
+/*
+ * Colours of kinds: those that occur most have one of their own within their group of lanes, all
+ * others of the group share the last.
+ */
+export function kindColours(slices: Slices): Uint32Array {
+    const colours = new Uint32Array(slices.kinds.length).fill(kindColour(KIND_COLOURS - 1));
+    const taken = new Map<string, Set<number>>();
+    for (const kind of kindsByCount(slices)) {
+        const group = slices.kindGroups[kind],
+            name = slices.kinds[kind];
+        let own = taken.get(group);
+        if (!own) taken.set(group, (own = new Set()));
+        let place = Object.hasOwn(KIND_WISHES, name) ? KIND_WISHES[name] : 0;
+        for (let n = 0; n < KIND_COLOURS - 1 && own.has(place); n++)
+            place = (place + 1) % (KIND_COLOURS - 1);
+        if (own.has(place)) continue;
+        own.add(place);
+        colours[kind] = kindColour(place);
     }
     return colours;
 }

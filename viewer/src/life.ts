@@ -293,9 +293,5 @@ export function lifeStrip(
             );
         }
     });
-    return h(
-        "div",
-        { class: "scrolls", tabindex: 0, role: "region", "aria-label": label },
-        picture,
-    );
+    return h("div", { class: "scrolls", tabindex: 0, role: "group", "aria-label": label }, picture);
 }

@@ -180,7 +180,7 @@ function start(app: App, page: string, routes: Route[]): void {
                 { class: "brand" },
                 h("strong", {}, "Drydock"),
                 h(
-                    "span",
+                    "h1",
                     { class: "what", title: titleOf(app.facts, page) },
                     titleOf(app.facts, page),
                 ),

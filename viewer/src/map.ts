@@ -43,6 +43,7 @@ interface Panel {
     top: number; /* of the plot, in pixels */
     height: number;
     isShown: boolean;
+    use: number; /* share of its addresses that are taken, over the whole run */
     /* share of free memory that its largest range has, at FREE_SAMPLES moments */
     free: Float32Array | null;
     strip: HTMLCanvasElement | null; /* the picture of free */
@@ -335,7 +336,8 @@ export class SegmentMap {
                 y0: new Float64Array(n),
                 y1: new Float64Array(n),
             };
-            let top = run.values("objects", "bytes")[segment];
+            let top = run.values("objects", "bytes")[segment],
+                taken = 0;
             for (let i = 0; i < n; i++) {
                 const from = fromOf(bands[i]),
                     to = toOf(bands[i]),
@@ -344,6 +346,7 @@ export class SegmentMap {
                 rects.x1[i] = to === NEVER ? run.end : to;
                 rects.y1[i] = -offset;
                 rects.y0[i] = -offset - bytesOf(bands[i]);
+                taken += bytesOf(bands[i]) * (rects.x1[i] - rects.x0[i]);
                 if (-rects.y0[i] > top) top = -rects.y0[i];
             }
             top = Math.max(top, 4096);
@@ -356,6 +359,7 @@ export class SegmentMap {
                 top: 0,
                 height: 0,
                 isShown: n > 0,
+                use: Math.min(1, taken / (top * (run.end - run.begin))),
                 free: null,
                 strip: null,
                 stripColour: "",
@@ -414,8 +418,8 @@ export class SegmentMap {
             let n = 0;
             for (const row of this.run.objectsOf("allocation")) {
                 const name = (
-                    `${this.run.objectName(row + 1)} ` +
-                    `${this.run.objectName(this.run.values("objects", "process")[row])}`
+                    `${this.run.objectWords(row + 1)} ` +
+                    `${this.run.objectWords(this.run.values("objects", "process")[row])}`
                 ).toLowerCase();
                 if (parts.every(p => name.includes(p))) {
                     this.isMatch[row] = 1;
@@ -489,7 +493,7 @@ export class SegmentMap {
             h(
                 "p",
                 { class: "says" },
-                `${format.bytes(o("bytes"))}` +
+                `${run.objectShort(selected + 1)}, ${format.bytes(o("bytes"))}` +
                     `${o("process") ? ` of ${run.objectName(o("process"))}` : ""}; placed ` +
                     `${format.plural(o("placed"), "time")}, evicted ` +
                     `${format.plural(o("evicted"), "time")}, ` +
@@ -673,7 +677,8 @@ export class SegmentMap {
             BOTTOM -
             shown.length * (HEAD + STRIP) -
             Math.max(0, shown.length - 1) * GAP;
-        const weights = shown.map(p => 1 + Math.log2(1 + p.bands.length));
+        /* A segment that is hardly used has little to show. */
+        const weights = shown.map(p => (1 + Math.log2(1 + p.bands.length)) * (0.35 + 0.65 * p.use));
         const sum = weights.reduce((a, b) => a + b, 0);
         let y = TOP;
         let again = false;
@@ -798,7 +803,7 @@ export class SegmentMap {
                     const x = Math.max(left, frame.x) + 5;
                     fitText(
                         c,
-                        this.run.objectName(a),
+                        this.run.objectLabel(a),
                         x,
                         (Math.max(top, frame.y) + Math.min(bottom, frame.y + frame.height)) / 2 + 4,
                         right - x - 4,

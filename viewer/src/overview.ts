@@ -189,10 +189,12 @@ function sampleCurves(run: Run): SampleGroup[] {
             isFilled: name === "resident" || name === "used",
         });
     }
-    /* What belongs to no segment and no process stands last. */
+    /* Segments stand first, then budgets; what belongs to no segment and no process stands last. */
+    const place = (group: SampleGroup): number =>
+        group.object ? (run.kinds[group.object - 1] === "segment" ? 0 : 1) : 2;
     return [...out.values()]
         .filter(group => group.list.length > 0)
-        .sort((a, b) => Number(a.object === 0) - Number(b.object === 0));
+        .sort((a, b) => place(a) - place(b) || a.object - b.object);
 }
 
 /* Bytes of operations by when they retired, in BUCKETS parts of the run. */
@@ -290,7 +292,8 @@ function localMemory(facts: Facts): Curve[] {
 
 function processTable(facts: Facts): HTMLElement | null {
     const list = listIn(facts, "processes");
-    if (!list.length) return null;
+    /* Of a run of programs run.json has no times: the timeline has their calls. */
+    if (!list.some(p => numberIn(p, "ended_ns"))) return null;
     const fairness = numberIn(facts, "fairness");
     const took = (p: Facts): number =>
         (numberIn(p, "ended_ns") ?? 0) - (numberIn(p, "begun_ns") ?? 0);
@@ -506,7 +509,7 @@ function evictors(run: Run): HTMLElement | null {
         "A row's process asked for room, and a column's had to leave: evictions, and their bytes.",
         h(
             "div",
-            { class: "scrolls", tabindex: 0, role: "region", "aria-label": "Who evicted whom" },
+            { class: "scrolls", tabindex: 0, role: "group", "aria-label": "Who evicted whom" },
             h(
                 "table",
                 { class: "matrix" },
@@ -751,6 +754,28 @@ function notices({ facts, run, problem }: App): HTMLElement[] {
 const isThere = (e: HTMLElement | null): e is HTMLElement => e !== null;
 
 /* What was counted, by name. */
+/* What the case or the command line says of the run; all other options are as by default. */
+function optionsOf(facts: Facts): HTMLElement | null {
+    const options = Object.entries(objectIn(facts, "options"));
+    if (!options.length) return null;
+    return section(
+        "Options",
+        "Those that are not as by default; drydock options says what they mean.",
+        pairs(
+            "Options",
+            options.map(([key, value]): [Child, Child] => [
+                key,
+                link(
+                    `facts/options.${key}`,
+                    /memory|aperture|buffer$|invisible/.test(key) && /^\d+$/.test(String(value))
+                        ? format.bytes(Number(value))
+                        : String(value),
+                ),
+            ]),
+        ),
+    );
+}
+
 function countersOf({ facts, run }: App): HTMLElement[] {
     return [
         counters(
@@ -796,7 +821,7 @@ function objectKinds(run: Run): HTMLElement {
         pairs(
             "Objects",
             [...kinds].map(([kind, n]): [Child, Child] => [
-                kind,
+                kind.replaceAll("_", " "),
                 link(`rows/objects?kind=${encodeURIComponent(kind)}`, format.count(n)),
             ]),
         ),
@@ -821,7 +846,7 @@ function build(app: App, element: HTMLElement): void {
     attempt(wide, () => appendCurves(app, wide));
     more.append(...[steps(facts), reasons(facts, run), processTable(facts)].filter(isThere));
     attempt(more, () => more.append(...(run ? [hottest(run), evictors(run)] : []).filter(isThere)));
-    more.append(...countersOf(app));
+    more.append(...[optionsOf(facts)].filter(isThere), ...countersOf(app));
     element.append(wide, more);
     attempt(element, () => {
         if (run && run.rows("objects")) element.append(objectKinds(run));

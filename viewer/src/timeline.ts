@@ -11,7 +11,14 @@ import type { Run } from "./data.js";
 import { NEVER } from "./decode.js";
 import { clear, grid, h, legend, link } from "./dom.js";
 import * as format from "./format.js";
-import { buildSlices, kindColours, sliceLabel, type Lane, type Slices } from "./lanes.js";
+import {
+    buildSlices,
+    kindColours,
+    kindsByCount,
+    sliceLabel,
+    type Lane,
+    type Slices,
+} from "./lanes.js";
 import { fitText } from "./map.js";
 import { argumentValue, details, rowName } from "./rows.js";
 import { onTheme } from "./theme.js";
@@ -53,7 +60,7 @@ export class Timeline {
     private readonly inspector = h("aside", { class: "inspector", "aria-label": "Selected slice" });
     private readonly readout = h("p", { class: "readout", "aria-live": "off" });
     private readonly matches = h("span", { class: "matches", "aria-live": "polite" });
-    private readonly legendHolder = h("div");
+    private readonly legendHolder = h("div", { class: "legend-lines" });
     readonly search: HTMLInputElement;
 
     constructor(
@@ -129,6 +136,7 @@ export class Timeline {
                     if (this.hiddenGroups.has(group)) this.hiddenGroups.delete(group);
                     else this.hiddenGroups.add(group);
                     button.setAttribute("aria-pressed", String(!this.hiddenGroups.has(group)));
+                    this.showLegend();
                     this.canvas.refresh();
                 });
                 return button;
@@ -212,29 +220,38 @@ export class Timeline {
         this.canvas.refresh();
     }
 
+    /*
+     * The kinds of each group in sight, a line a group, the one with most slices first; a group of
+     * one kind needs none, nor do moments and steps: their lanes are named.
+     */
     private showLegend(): void {
-        const counts = new Float64Array(this.slices.kinds.length);
-        for (const kind of this.slices.colourKind) counts[kind]++;
-        const order = Array.from(this.slices.kinds.keys()).sort((a, b) => counts[b] - counts[a]);
-        const byColour = new Map<number, string[]>();
-        for (const kind of order) {
-            const names = byColour.get(this.colours[kind]);
-            if (names) names.push(this.slices.kinds[kind]);
-            else byColour.set(this.colours[kind], [this.slices.kinds[kind]]);
+        const { slices, colours } = this;
+        const groups = new Map<string, Map<number, string[]>>();
+        for (const kind of kindsByCount(slices)) {
+            const group = slices.kindGroups[kind];
+            if (this.hiddenGroups.has(group === "Jobs" ? "Paging queue" : group)) continue;
+            if (group === "Moments" || group === "Run") continue;
+            const own = groups.get(group) ?? new Map<number, string[]>();
+            groups.set(group, own);
+            const names = own.get(colours[kind]);
+            if (names) names.push(slices.kinds[kind]);
+            else own.set(colours[kind], [slices.kinds[kind]]);
         }
         clear(this.legendHolder);
-        this.legendHolder.append(
-            legend(
-                [...byColour].map(([colour, names]) => ({
-                    colour: cssColour(colour),
-                    tip: names.join(", "),
-                    label:
-                        names.length > 3
-                            ? `${names.slice(0, 2).join(", ")} and ${names.length - 2} more`
-                            : names.join(", "),
-                })),
-            ),
-        );
+        for (const [group, own] of groups) {
+            if (own.size < 2) continue;
+            this.legendHolder.append(
+                h("span", { class: "legend-name" }, group),
+                legend(
+                    [...own].map(([colour, names]) => ({
+                        colour: cssColour(colour),
+                        tip: names.join(", "),
+                        label: names.length > 1 ? `${names.length} others` : names[0],
+                    })),
+                    `Legend of ${group}`,
+                ),
+            );
+        }
     }
 
     /* Slices whose label, objects or status have all words. */
@@ -296,28 +313,34 @@ export class Timeline {
         const parts = [sliceLabel(run, table, row)];
         if (table === "calls")
             parts.push(
-                run.objectName(v("object")),
+                run.objectWords(v("object")),
                 format.status(v("status")),
                 `#${v("sequence")}`,
             );
-        if (table === "operations") parts.push(run.objectName(v("process")), `${v("number")}`);
+        if (table === "operations")
+            parts.push(
+                run.objectWords(v("allocation")),
+                run.objectWords(v("process")),
+                `${v("number")}`,
+            );
+        if (table === "jobs") parts.push(run.objectWords(v("allocation")));
         if (table === "packets" || table === "submissions")
             parts.push(
-                run.objectName(v("context")),
+                run.objectWords(v("context")),
                 `${table.replace(/s$/, "")} ${v("number")}`,
                 `fence ${v("fence")}`,
             );
         if (table === "requests")
             parts.push(
-                run.objectName(v("process")),
-                run.objectName(v("context")),
+                run.objectWords(v("process")),
+                run.objectWords(v("context")),
                 format.status(v("status")),
             );
         if (table === "client_calls")
-            parts.push(run.objectName(v("process")), format.status(v("status")));
-        if (table === "fence_waits") parts.push("wait for a fence", run.objectName(v("process")));
+            parts.push(run.objectWords(v("process")), format.status(v("status")));
+        if (table === "fence_waits") parts.push("wait for a fence", run.objectWords(v("process")));
         if (table === "marks")
-            parts.push(run.objectName(v("object")), run.text("marks", "kind", row));
+            parts.push(run.objectWords(v("object")), run.text("marks", "kind", row));
         return parts.join(" ");
     }
 
