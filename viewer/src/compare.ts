@@ -397,7 +397,10 @@ function told(two: Two): HTMLElement | null {
                 calledSide(difference, "a", two.nameA, two.runA),
                 calledSide(difference, "b", two.nameB, two.runB),
             ),
-            differingArguments(two, listIn(difference, "arguments")),
+            /* Those of calls of two functions have nothing to be compared with. */
+            textIn(difference, "a", "text") === textIn(difference, "b", "text")
+                ? differingArguments(two, listIn(difference, "arguments"))
+                : null,
         );
     };
     const parts = [

@@ -353,7 +353,7 @@ class Page {
         const caseText = this.text("case_text");
         if (caseText)
             return [
-                h("h4", {}, "The case"),
+                h("h3", {}, "The case"),
                 h("pre", { tabindex: 0, "aria-label": "The smallest case" }, caseText),
             ];
         if (lines) return null;
@@ -572,7 +572,7 @@ function callsAround(run: Run, call: number): HTMLElement {
         const list = run.referring("arguments", "call", row);
         const sequence = run.values("calls", "sequence")[row];
         detail.replaceChildren(
-            h("h4", {}, `${run.text("calls", "name", row)} #${sequence}`),
+            h("h3", {}, `${run.text("calls", "name", row)} #${sequence}`),
             list.length
                 ? argumentList(run, list)
                 : h("p", { class: "says" }, "Its arguments are not in this page."),

@@ -307,7 +307,7 @@ async function campaign(browser: Browser, shots: Shots): Promise<void> {
             "campaign: the command of a finding plays its smallest case",
         );
         check(
-            /broken in all runs[\d,]+ of [\d,]+ evaluation/.test(said) && !/0 of 0/.test(said),
+            /broken in all runs[1-9][\d,]* of [1-9][\d,]* evaluation/.test(said),
             "campaign: a finding says how often its rule was broken",
         );
         await go(page, "campaign");
