@@ -724,6 +724,11 @@ static bool read_fields(struct record_reader *reader, struct form *form, uint64_
     return !form->kind->group_size || read_groups(reader, form->kind, out_groups);
 }
 
+static size_t fields_of(const struct record_reader *reader, const struct file_kind *kind)
+{
+    return kind->is_known ? reader->own[kind->kind].fixed_count : MOST_FIELDS;
+}
+
 static bool read_item(struct record_reader *reader, uint64_t code,
                       struct record_reader_item *out_item)
 {
@@ -737,7 +742,8 @@ static bool read_item(struct record_reader *reader, uint64_t code,
             return false;
         reader->time_ns += record_unzigzag(time);
     }
-    memset(reader->fields, 0, sizeof reader->fields);
+    /* Those of the kind in this build: no others are looked at. */
+    memset(reader->fields, 0, fields_of(reader, reader->forms[form].kind) * sizeof(uint64_t));
     if (!read_fields(reader, &reader->forms[form], &groups))
         return false;
     kind = reader->forms[form].kind;

@@ -538,18 +538,37 @@ static struct record_pattern *make_pattern(struct run_record *record,
  * its own texts. A call with very many parts has a pattern that nobody else has.
  */
 static struct record_pattern *find_pattern(struct run_record *record,
-                                           const struct trace_event *event)
+                                           const struct trace_event *event,
+                                           struct run_record_likely *likely)
 {
     struct run_record_pattern *slot = &record->patterns[record->pattern_hash % RUN_RECORD_PATTERNS];
     const bool is_kept = record->part_count <= MOST_PARTS_KEPT;
     struct record_pattern *pattern;
 
-    if (slot->hash == record->pattern_hash)
+    if (slot->hash == record->pattern_hash) {
+        *likely = (struct run_record_likely){slot, slot->pattern};
         return slot->pattern;
+    }
     pattern = make_pattern(record, event);
     if (is_kept && record_pattern_lasts(record->record, pattern))
         *slot = (struct run_record_pattern){record->pattern_hash, pattern};
     return pattern;
+}
+
+/*
+ * The run has used the caches for its own since the last call: the pattern that this one most
+ * likely has is fetched while its values are collected. What is fetched in vain costs little.
+ */
+static struct run_record_likely *fetch_likely(struct run_record *record)
+{
+    struct run_record_likely *likely =
+        &record->likely[record->pattern_hash >> 32 & (RUN_RECORD_LIKELY - 1)];
+
+    prefetch(likely->slot);
+    prefetch_to_write(likely->pattern);
+    for (unsigned line = 1; line < 3 && likely->pattern; line++)
+        prefetch_to_write((const char *)likely->pattern + 64 * line);
+    return likely;
 }
 
 /* Of all that pattern_fields() reads. */
@@ -570,6 +589,7 @@ static void put_call(struct run_record *record, const struct trace_event *event)
 {
     const struct trace_visitor visitor = {note_value, record, knows_entries};
     uint64_t *const fields = record->values;
+    struct run_record_likely *likely;
 
     if (!record_wants(record->record, RECORD_KIND_call))
         return;
@@ -581,9 +601,10 @@ static void put_call(struct run_record *record, const struct trace_event *event)
     record->part_count = CALL_FIELDS;
     record->has_lost_parts = false;
     record->pattern_hash = hash_of_fields(event);
+    likely = fetch_likely(record);
     trace_event_visit(event, &visitor);
-    record_item_patterned(record->record, run_record_now(record), find_pattern(record, event),
-                          record->values);
+    record_item_patterned(record->record, run_record_now(record),
+                          find_pattern(record, event, likely), record->values);
     if (!event->is_callback)
         record->entries = (struct run_record_entries){0}; /* a driver might write to them */
 }

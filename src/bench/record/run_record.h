@@ -30,6 +30,13 @@ struct run_record_packet {
 #define RUN_RECORD_PATTERNS 4096u /* a power of two */
 
 /* The texts and types of a call's parts, by a hash of their addresses; 0: free. */
+/* A pattern, and where it was found. */
+#define RUN_RECORD_LIKELY 128u /* a power of two */
+struct run_record_likely {
+    const struct run_record_pattern *slot;
+    const struct record_pattern *pattern;
+};
+
 struct run_record_pattern {
     uint64_t hash;
     struct record_pattern *pattern;
@@ -63,6 +70,9 @@ struct run_record {
     uint64_t pattern_hash;
     struct record_call_group *groups;    /* of a call whose pattern is not known yet; else NULL */
     struct run_record_pattern *patterns; /* by hash, RUN_RECORD_PATTERNS */
+    /* Those that were last found for calls of one function and depth: most likely the next one's.
+     */
+    struct run_record_likely likely[RUN_RECORD_LIKELY];
     /* For the next call, if no layer of a test is in between that could give the driver others. */
     struct run_record_entries entries;
     bool has_added_layer;
