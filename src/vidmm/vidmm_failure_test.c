@@ -408,6 +408,7 @@ static void ask(struct rig *rig, struct rig_object *object)
     vidmm_process_own_ranges(rig->process, no_own_range, NULL);
     EXPECT(vidmm_can_wait(rig->vidmm));
     EXPECT(!vidmm_pass_turn(rig->vidmm)); /* of another policy than vidmm_policy_turns */
+    EXPECT(vidmm_context_private_data_bytes(rig->context) <= PAGE_BYTES);
     vidmm_context_set_null_rendering(rig->context, false);
     vidmm_context_set_redirected_present(rig->context, false);
     vidmm_context_set_patch_input(rig->context, false);
