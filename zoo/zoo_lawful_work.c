@@ -814,6 +814,19 @@ static void plant_no_info(struct zoo_layer *layer)
     layer->ops.create_device = create_without_info;
 }
 
+/* Its hardware queues take their turns, whatever the system would want. */
+static bool has_no_priorities(struct miniport *self, enum miniport_ddi ddi)
+{
+    return ddi != MINIPORT_DDI_SetupPriorityBands &&
+           ddi != MINIPORT_DDI_SetContextSchedulingProperties &&
+           ddi != MINIPORT_DDI_SetSchedulingLogBuffer && miniport_has(self->next, ddi);
+}
+
+static void plant_no_priorities(struct zoo_layer *layer)
+{
+    layer->ops.has = has_no_priorities;
+}
+
 /* clang-format off */
 const struct zoo_defect zoo_lawful_work[] = {
     {.id = "L20-ends-together", .models = ZOO_ALL, .rules = "",
@@ -861,6 +874,10 @@ const struct zoo_defect zoo_lawful_work[] = {
     {.id = "L41-locked-queues", .models = ZOO_ALL, .rules = "",
      .sentence = "holds the spin lock that its submissions take while it calls DxgkCbNotifyDpc",
      .lawful = "nc-dxgkcb_notify_dpc", .plant = plant_locked_queues},
+    {.id = "L42-no-priorities", .models = ZOO_GPUMMU, .rules = "",
+     .sentence = "has hardware queues, and no function for priority bands or scheduling logs",
+     .lawful = "ns-dispmprt-_driver_initialization_data", .plant = plant_no_priorities,
+     .focus = "hardware-queues=yes presents=no"},
     {0},
 };
 /* clang-format on */

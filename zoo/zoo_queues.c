@@ -120,6 +120,36 @@ static void plant_lack_end(struct zoo_layer *layer)
     layer->ops.has = has_no_end;
 }
 
+/* Goes on with the log that it had before, beside the new one. */
+static NTSTATUS keep_log(struct miniport *self, HANDLE object,
+                         const DXGKARG_SETSCHEDULINGLOGBUFFER *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    NTSTATUS status = miniport_forward_set_scheduling_log_buffer(self, object, arg);
+
+    if (NT_SUCCESS(status)) {
+        layer->state[1] = layer->state[0];
+        layer->state[0] = (uintptr_t)arg->LogBufferCpuVa;
+    }
+    return status;
+}
+
+static NTSTATUS submit_and_log(struct miniport *self, HANDLE object,
+                               const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
+{
+    DXGK_SCHEDULING_LOG_BUFFER *former = (void *)(uintptr_t)zoo_layer_of(self)->state[1];
+
+    if (former)
+        former->Header.WraparoundCount++;
+    return miniport_forward_submit_command_to_hw_queue(self, object, arg);
+}
+
+static void plant_keep_log(struct zoo_layer *layer)
+{
+    layer->ops.set_scheduling_log_buffer = keep_log;
+    layer->ops.submit_command_to_hw_queue = submit_and_log;
+}
+
 /* clang-format off */
 #define QUEUES "hardware-queues=yes presents=no"
 
@@ -137,6 +167,8 @@ const struct zoo_defect zoo_queue_defects[] = {
           .focus = QUEUES),
     PLANT("QUEUE-without-end", ZOO_GPUMMU, "HWQ-014", plant_lack_end,
           "reports ContextSchedulingSupported without DxgkDdiDestroyHwQueue", .focus = QUEUES),
+    PLANT("QUEUE-former-log", ZOO_GPUMMU, "HWQ-022", plant_keep_log,
+          "writes to the scheduling log before the present one", .focus = QUEUES " log-entries=4"),
     {0},
 };
 /* clang-format on */

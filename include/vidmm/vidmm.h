@@ -211,6 +211,12 @@ struct vidmm_early_caps {
 
 #define VIDMM_DEFAULT_SCRATCH_BYTES (UINT64_C(256) << 20)
 
+/*
+ * Which priority bands the driver is told of (DxgkDdiSetContextSchedulingProperties, WDDM 2.4): the
+ * normal one of each context, or all of them, by turns, which change while a context works.
+ */
+enum vidmm_bands { VIDMM_BANDS_NORMAL, VIDMM_BANDS_MIXED };
+
 struct vidmm_config {
     struct vidmm_platform platform;
     struct vidmm_early_caps early; /* as vidmm_query_early() gave it */
@@ -303,6 +309,12 @@ struct vidmm_config {
      * STATUS_NOT_SUPPORTED.
      */
     bool hardware_queues;
+    enum vidmm_bands bands; /* of contexts with hardware queues */
+    /*
+     * Entries of a scheduling log, of which each node with hardware queues has one (drivers of WDDM
+     * 2.4 that have DxgkDdiSetSchedulingLogBuffer); 0 or more than 127: there are none.
+     */
+    unsigned log_entries;
 };
 
 /*

@@ -27,22 +27,26 @@
 #define miniport_forward_create_hw_queue         vidmm_miniport_forward_create_hw_queue
 #define miniport_forward_submit_command_to_hw_queue                                                \
     vidmm_miniport_forward_submit_command_to_hw_queue
-#define miniport_forward_get_node_metadata        vidmm_miniport_forward_get_node_metadata
-#define miniport_forward_destroy_hw_queue         vidmm_miniport_forward_destroy_hw_queue
-#define miniport_forward_describe_allocation      vidmm_miniport_forward_describe_allocation
-#define miniport_forward_destroy_allocation       vidmm_miniport_forward_destroy_allocation
-#define miniport_forward_destroy_context          vidmm_miniport_forward_destroy_context
-#define miniport_forward_destroy_device           vidmm_miniport_forward_destroy_device
-#define miniport_forward_destroy_native_fence     vidmm_miniport_forward_destroy_native_fence
-#define miniport_forward_destroy_process          vidmm_miniport_forward_destroy_process
-#define miniport_forward_end_exclusive_access     vidmm_miniport_forward_end_exclusive_access
-#define miniport_forward_collect_dbg_info         vidmm_miniport_forward_collect_dbg_info
-#define miniport_forward_collect_dbg_info2        vidmm_miniport_forward_collect_dbg_info2
-#define miniport_forward_control_interrupt        vidmm_miniport_forward_control_interrupt
-#define miniport_forward_control_interrupt2       vidmm_miniport_forward_control_interrupt2
-#define miniport_forward_control_interrupt3       vidmm_miniport_forward_control_interrupt3
-#define miniport_forward_get_root_page_table_size vidmm_miniport_forward_get_root_page_table_size
-#define miniport_forward_escape                   vidmm_miniport_forward_escape
+#define miniport_forward_setup_priority_bands vidmm_miniport_forward_setup_priority_bands
+#define miniport_forward_set_context_scheduling_properties                                         \
+    vidmm_miniport_forward_set_context_scheduling_properties
+#define miniport_forward_set_scheduling_log_buffer vidmm_miniport_forward_set_scheduling_log_buffer
+#define miniport_forward_get_node_metadata         vidmm_miniport_forward_get_node_metadata
+#define miniport_forward_destroy_hw_queue          vidmm_miniport_forward_destroy_hw_queue
+#define miniport_forward_describe_allocation       vidmm_miniport_forward_describe_allocation
+#define miniport_forward_destroy_allocation        vidmm_miniport_forward_destroy_allocation
+#define miniport_forward_destroy_context           vidmm_miniport_forward_destroy_context
+#define miniport_forward_destroy_device            vidmm_miniport_forward_destroy_device
+#define miniport_forward_destroy_native_fence      vidmm_miniport_forward_destroy_native_fence
+#define miniport_forward_destroy_process           vidmm_miniport_forward_destroy_process
+#define miniport_forward_end_exclusive_access      vidmm_miniport_forward_end_exclusive_access
+#define miniport_forward_collect_dbg_info          vidmm_miniport_forward_collect_dbg_info
+#define miniport_forward_collect_dbg_info2         vidmm_miniport_forward_collect_dbg_info2
+#define miniport_forward_control_interrupt         vidmm_miniport_forward_control_interrupt
+#define miniport_forward_control_interrupt2        vidmm_miniport_forward_control_interrupt2
+#define miniport_forward_control_interrupt3        vidmm_miniport_forward_control_interrupt3
+#define miniport_forward_get_root_page_table_size  vidmm_miniport_forward_get_root_page_table_size
+#define miniport_forward_escape                    vidmm_miniport_forward_escape
 #define miniport_forward_get_standard_allocation_driver_data                                       \
     vidmm_miniport_forward_get_standard_allocation_driver_data
 #define miniport_forward_map_cpu_host_aperture vidmm_miniport_forward_map_cpu_host_aperture

@@ -143,6 +143,7 @@ struct check_watcher {
     X(check_escape_watcher)                                                                        \
     X(check_debug_watcher)                                                                         \
     X(check_hw_queue_watcher)                                                                      \
+    X(check_scheduling_log_watcher)                                                                \
     X(check_loan_watcher)                                                                          \
     X(check_device_memory_watcher)                                                                 \
     X(check_reserved_watcher)

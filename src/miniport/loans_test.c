@@ -18,7 +18,8 @@ static const char *const not_lent[] = {
     /* Fences of hardware queues, which stay as long as those. */
     "DXGKARG_CREATEHWQUEUE HwQueueProgressFenceCPUVirtualAddress",
     "DXGKARG_SUBMITCOMMANDTOHWQUEUE HwQueueProgressFenceCpuVa",
-    "DXGKARG_CREATEDEVICE pInfo", /* shares its place with Flags */
+    "DXGKARG_SETSCHEDULINGLOGBUFFER LogBufferCpuVa", /* until the next call */
+    "DXGKARG_CREATEDEVICE pInfo",                    /* shares its place with Flags */
     "DXGKARG_BUILDPAGINGBUFFER InitContextResource.Destination.VirtualAddress", /* a mapping */
     "DXGKARG_BUILDPAGINGBUFFER UpdatePageTable.PageTableAddress.CpuVirtual",    /* a mapping */
     "DXGKARG_BUILDPAGINGBUFFER MapApertureSegment2.CpuVisibleAddress",          /* a mapping */

@@ -77,7 +77,11 @@ VIDMM_API_BEGIN
     X(collect_dbg_info2, CollectDbgInfo2, DXGKARG_COLLECTDBGINFO2 *)                               \
     X(control_interrupt3, ControlInterrupt3, const DXGKARG_CONTROLINTERRUPT3 *)                    \
     X(create_hw_queue, CreateHwQueue, DXGKARG_CREATEHWQUEUE *)                                     \
-    X(submit_command_to_hw_queue, SubmitCommandToHwQueue, const DXGKARG_SUBMITCOMMANDTOHWQUEUE *)
+    X(submit_command_to_hw_queue, SubmitCommandToHwQueue, const DXGKARG_SUBMITCOMMANDTOHWQUEUE *)  \
+    X(setup_priority_bands, SetupPriorityBands, const DXGKARG_SETUPPRIORITYBANDS *)                \
+    X(set_context_scheduling_properties, SetContextSchedulingProperties,                           \
+      const DXGKARG_SETCONTEXTSCHEDULINGPROPERTIES *)                                              \
+    X(set_scheduling_log_buffer, SetSchedulingLogBuffer, const DXGKARG_SETSCHEDULINGLOGBUFFER *)
 
 /* The arguments of DxgkDdiControlInterrupt. */
 struct miniport_interrupt {

@@ -214,11 +214,14 @@ unmap_registers:
 NTSTATUS NTAPI RefKmdStopDevice(IN_CONST_PVOID MiniportDeviceContext)
 {
     struct refkmd_adapter *adapter = MiniportDeviceContext;
+    UINT i;
 
     if (adapter->registers) {
         refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, 0);
         unmap_registers(adapter);
     }
+    for (i = 0; i < REFKMD_MAX_NODES; i++)
+        adapter->nodes[i].log = NULL; /* the kernel's, which gives another one after the start */
     refkmd_depopulate(adapter);
     return STATUS_SUCCESS;
 }

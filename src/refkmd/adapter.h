@@ -54,6 +54,9 @@ struct refkmd_node {
     UINT completed_register;   /* SGPU_NODE_COMPLETED as it was last looked at */
     UINT preemption_fence;
     BOOLEAN preemption_is_pending;
+    DXGK_SCHEDULING_LOG_BUFFER *log; /* the kernel's; NULL: none */
+    UINT log_entries, log_interrupt_entry;
+    const struct refkmd_context *log_running; /* as the log says; NULL: none */
     UINT device_resets; /* each may have lost what save areas held, or made it older */
 };
 
@@ -78,7 +81,8 @@ struct refkmd_adapter {
     PHYSICAL_ADDRESS window_pa; /* BAR 1, as the bus sees it */
 
     /* Read from its registers when the device starts (adapter.c). */
-    BOOLEAN has_queues;  /* there are hardware queues, and the kernel has enabled them */
+    BOOLEAN has_queues; /* there are hardware queues, and the kernel has enabled them */
+    DXGKARG_SETUPPRIORITYBANDS bands; /* as the kernel has set them up; from its call on */
     BOOLEAN wants_syncs; /* the kernel has asked for CRTC_VSYNC; none when the device starts */
     ULONG straps;        /* SGPU_STRAP_* */
     ULONG traits;        /* SGPU_TRAIT_* */

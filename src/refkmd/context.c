@@ -8,6 +8,11 @@
 
 #include <ntstatus.h>
 
+/* What the pages of the scheduling properties permit. */
+#define REFKMD_MOST_NORMAL_PERCENT 50u
+#define REFKMD_MOST_PRIORITY       7
+#define REFKMD_MOST_REALTIME_LEVEL 31
+
 #define WRITTEN_PRIMARIES 16u /* all that an allocation list is for without patching (RES-009) */
 
 /*
@@ -75,6 +80,7 @@ NTSTATUS NTAPI RefKmdCreateContext(IN_CONST_HANDLE hDevice, INOUT_PDXGKARG_CREAT
         describe_virtual(device->adapter, &args->ContextInfo);
     else
         describe_physical(device->adapter, &args->ContextInfo);
+    context->scheduling.priorityBand = DXGK_SCHEDULING_PRIORITY_BAND_NORMAL;
     status = refkmd_save_area_create(context, args);
     if (!NT_SUCCESS(status)) {
         refkmd_free(context);
@@ -117,5 +123,39 @@ NTSTATUS NTAPI RefKmdCreateHwQueue(IN_CONST_HANDLE hHwContext, INOUT_PDXGKARG_CR
 NTSTATUS NTAPI RefKmdDestroyHwQueue(IN_CONST_HANDLE hHwQueue)
 {
     refkmd_free(hHwQueue);
+    return STATUS_SUCCESS;
+}
+
+/*
+ * The board runs the submissions of all queues in the order in which they come, so that nothing is
+ * ever to be preempted for another band: the values are judged and kept, for a board that chooses.
+ */
+NTSTATUS NTAPI RefKmdSetupPriorityBands(IN_CONST_HANDLE hAdapter,
+                                        IN_CONST_PDXGKARG_SETUPPRIORITYBANDS args)
+{
+    struct refkmd_adapter *adapter = hAdapter;
+
+    if (args->targetNormalBandPercentage > REFKMD_MOST_NORMAL_PERCENT)
+        return STATUS_INVALID_PARAMETER;
+    adapter->bands = *args;
+    return STATUS_SUCCESS;
+}
+
+/* May come while the context works (HWQ-015). Of a band but real time, the level says nothing. */
+NTSTATUS NTAPI RefKmdSetContextSchedulingProperties(
+    IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SETCONTEXTSCHEDULINGPROPERTIES args)
+{
+    struct refkmd_context *context = refkmd_context_of(args->hContext);
+
+    UNREFERENCED_PARAMETER(hAdapter);
+    if (!context || args->priorityBand < DXGK_SCHEDULING_PRIORITY_BAND_IDLE ||
+        args->priorityBand >= DXGK_SCHEDULING_PRIORITY_BAND_COUNT ||
+        args->inProcessPriority < -REFKMD_MOST_PRIORITY ||
+        args->inProcessPriority > REFKMD_MOST_PRIORITY ||
+        (args->priorityBand == DXGK_SCHEDULING_PRIORITY_BAND_REALTIME &&
+         (args->realtimeBandPriorityLevel < 0 ||
+          args->realtimeBandPriorityLevel > REFKMD_MOST_REALTIME_LEVEL)))
+        return STATUS_INVALID_PARAMETER;
+    context->scheduling = *args;
     return STATUS_SUCCESS;
 }

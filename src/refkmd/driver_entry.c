@@ -116,6 +116,9 @@ static NTSTATUS enter_virtual(DRIVER_OBJECT *driver, UNICODE_STRING *registry_pa
     table.DxgkDdiCreateHwQueue = RefKmdCreateHwQueue;
     table.DxgkDdiDestroyHwQueue = RefKmdDestroyHwQueue;
     table.DxgkDdiSubmitCommandToHwQueue = RefKmdSubmitCommandToHwQueue;
+    table.DxgkDdiSetupPriorityBands = RefKmdSetupPriorityBands;
+    table.DxgkDdiSetContextSchedulingProperties = RefKmdSetContextSchedulingProperties;
+    table.DxgkDdiSetSchedulingLogBuffer = RefKmdSetSchedulingLogBuffer;
     return DxgkInitialize(driver, registry_path, &table);
 }
 

@@ -44,6 +44,8 @@ struct refkmd_context {
     UINT64 root;        /* physical address of its root page table, as the GPU names it */
     BOOLEAN has_root;
     struct refkmd_save_area *save_area; /* NULL: none */
+    /* Of hardware scheduling; the band is the normal one where the kernel has said nothing. */
+    DXGKARG_SETCONTEXTSCHEDULINGPROPERTIES scheduling;
 };
 
 /* A hardware queue: submissions of a context whose ends its progress fence tells. */

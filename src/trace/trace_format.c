@@ -160,6 +160,37 @@ static void put_submit_to_queue(struct trace_line *line, const DXGKARG_SUBMITCOM
     trace_put_hex(line, "HwQueueProgressFenceGpuVa", arg->HwQueueProgressFenceGpuVa);
 }
 
+static void put_bands(struct trace_line *line, const DXGKARG_SETUPPRIORITYBANDS *arg)
+{
+    for (unsigned i = 0; i < DXGK_SCHEDULING_PRIORITY_BAND_COUNT; i++) {
+        trace_put_number(line, "gracePeriodForBand", arg->gracePeriodForBand[i]);
+        trace_put_number(line, "processQuantumForBand", arg->processQuantumForBand[i]);
+        trace_put_number(line, "processGracePeriodForBand", arg->processGracePeriodForBand[i]);
+    }
+    trace_put_number(line, "targetNormalBandPercentage", arg->targetNormalBandPercentage);
+}
+
+static void put_scheduling(struct trace_line *line,
+                           const DXGKARG_SETCONTEXTSCHEDULINGPROPERTIES *arg)
+{
+    trace_put_handle(line, "hContext", TRACE_HANDLE_CONTEXT, arg->hContext);
+    trace_put_number(line, "priorityBand", (uint64_t)arg->priorityBand);
+    trace_put(line, " realtimeBandPriorityLevel=%d inProcessPriority=%d",
+              arg->realtimeBandPriorityLevel, arg->inProcessPriority);
+    trace_put_number(line, "quantum", arg->quantum);
+    trace_put_number(line, "gracePeriodSamePriority", arg->gracePeriodSamePriority);
+    trace_put_number(line, "gracePeriodLowerPriority", arg->gracePeriodLowerPriority);
+}
+
+static void put_log_buffer(struct trace_line *line, const DXGKARG_SETSCHEDULINGLOGBUFFER *arg)
+{
+    trace_put_number(line, "NodeOrdinal", arg->NodeOrdinal);
+    trace_put_number(line, "EngineOrdinal", arg->EngineOrdinal);
+    trace_put_number(line, "NumberOfEntries", arg->NumberOfEntries);
+    trace_put_hex(line, "LogBufferGpuVa", arg->LogBufferGpuVa);
+    trace_put_number(line, "InterruptEntry", arg->InterruptEntry);
+}
+
 static void put_create_queue(struct trace_line *line, const struct trace_event *event)
 {
     const DXGKARG_CREATEHWQUEUE *arg = event->argument;
@@ -684,6 +715,18 @@ static void put_ddi(struct trace_line *line, const struct trace_event *event)
     case MINIPORT_DDI_CreateHwQueue:
         put_create_queue(line, event);
         break;
+    case MINIPORT_DDI_SetupPriorityBands:
+        if (is_before)
+            put_bands(line, argument);
+        break;
+    case MINIPORT_DDI_SetSchedulingLogBuffer:
+        if (is_before)
+            put_log_buffer(line, argument);
+        break;
+    case MINIPORT_DDI_SetContextSchedulingProperties:
+        if (is_before)
+            put_scheduling(line, argument);
+        break;
     case MINIPORT_DDI_GetNodeMetadata:
         put_node_metadata(line, event);
         break;
@@ -772,6 +815,10 @@ static void put_interrupt(struct trace_line *line, const DXGKARGCB_NOTIFY_INTERR
     case DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED:
         trace_put_number(line, "NodeOrdinal", data->MonitoredFenceSignaled.NodeOrdinal);
         trace_put_number(line, "EngineOrdinal", data->MonitoredFenceSignaled.EngineOrdinal);
+        break;
+    case DXGK_INTERRUPT_SCHEDULING_LOG_INTERRUPT:
+        trace_put_number(line, "NodeOrdinal", data->SchedulingLogInterrupt.NodeOrdinal);
+        trace_put_number(line, "EngineOrdinal", data->SchedulingLogInterrupt.EngineOrdinal);
         break;
     default:
         break;

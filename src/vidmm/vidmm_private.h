@@ -26,6 +26,7 @@
 #include "vidmm/tables/paging_process.h"
 #include "vidmm/tables/segment_tables.h"
 #include "vidmm/vidmm.h"
+#include "vidmm/work/scheduling_log.h"
 
 #include "base/node_pool.h"
 
@@ -49,9 +50,11 @@ struct vidmm {
     unsigned root_calls;        /* in DxgkDdiSetRootPageTable: the power stays as it is */
 
     struct segment system;
-    struct segment *segments;  /* [i] has id i + 1 */
-    uint64_t queue_nodes;      /* whose contexts have hardware queues */
-    unsigned held_for_updates; /* processes, by idle_updates.c */
+    struct segment *segments; /* [i] has id i + 1 */
+    uint64_t queue_nodes;     /* whose contexts have hardware queues */
+    unsigned queues_made;
+    struct scheduling_logs logs; /* of these nodes */
+    unsigned held_for_updates;   /* processes, by idle_updates.c */
     struct swizzling_range swizzling_ranges[VIDMM_MAX_SWIZZLING_RANGES];
     struct segment *agp;     /* NULL: none */
     uint64_t aperture_bytes; /* taken in all apertures, for caps.aperture_commit_limit */

@@ -381,6 +381,32 @@ static bool draw_dma_size(struct drawing *drawing, struct rng *rng, uint64_t *nu
     return true;
 }
 
+/* Somebody says so: no seed draws it. */
+static bool has_hardware_queues(const struct campaign_draw *draw)
+{
+    const char *queues = campaign_setting(draw->options, "hardware-queues");
+
+    if (!queues)
+        queues = workload_option(draw->workload, "hardware-queues");
+    return queues && strcmp(queues, "yes") == 0;
+}
+
+/* Without hardware queues no band is told to anybody. */
+static bool draw_bands(struct drawing *drawing, struct rng *rng, uint64_t *number)
+{
+    if (has_hardware_queues(drawing->draw) && rng_chance(rng, 1, 2))
+        *number = VIDMM_BANDS_MIXED;
+    return true;
+}
+
+/* None, or a few, so that one is given after the other. */
+static bool draw_log(struct drawing *drawing, struct rng *rng, uint64_t *number)
+{
+    if (has_hardware_queues(drawing->draw) && rng_chance(rng, 3, 4))
+        *number = rng_chance(rng, 1, 4) ? 0 : campaign_magnitude(rng, 1, 127);
+    return true;
+}
+
 /* Each fault in half of the runs, whatever the others. */
 static bool draw_faults(struct drawing *drawing, struct rng *rng, uint64_t *number)
 {

@@ -194,6 +194,8 @@ static struct vidmm_config manager_config(struct run_assembly *run)
         .native_fences = config->native_fences,
         .native_fence_memory = config->native_fence_memory,
         .hardware_queues = config->hardware_queues,
+        .bands = config->bands,
+        .log_entries = config->log_entries,
         .early = run->early,
         .resets_whole_adapter = config->resets_whole_adapter,
     };

@@ -3,8 +3,32 @@
 
 static struct {
     unsigned created, destroyed, submitted, by_fence, metadata, resets;
+    unsigned banded, scheduled, bands, logged;
     uint64_t last_id;
 } seen;
+
+static NTSTATUS see_bands(struct miniport *self, HANDLE object,
+                          const DXGKARG_SETUPPRIORITYBANDS *arg)
+{
+    assert_int_equal(seen.scheduled + seen.submitted + seen.by_fence, 0);
+    seen.banded++;
+    return miniport_forward_setup_priority_bands(self, object, arg);
+}
+
+static NTSTATUS see_properties(struct miniport *self, HANDLE object,
+                               const DXGKARG_SETCONTEXTSCHEDULINGPROPERTIES *arg)
+{
+    seen.scheduled++;
+    seen.bands |= 1u << arg->priorityBand;
+    return miniport_forward_set_context_scheduling_properties(self, object, arg);
+}
+
+static NTSTATUS see_log(struct miniport *self, HANDLE object,
+                        const DXGKARG_SETSCHEDULINGLOGBUFFER *arg)
+{
+    seen.logged++;
+    return miniport_forward_set_scheduling_log_buffer(self, object, arg);
+}
 
 static NTSTATUS see_create(struct miniport *self, HANDLE object, DXGKARG_CREATEHWQUEUE *arg)
 {
@@ -52,6 +76,9 @@ static struct miniport *put_on_top(void *context, struct miniport *next)
     struct miniport_ops *ops = test_put_layer(base_services_libc(), next, &layer);
 
     ops->create_hw_queue = see_create;
+    ops->setup_priority_bands = see_bands;
+    ops->set_context_scheduling_properties = see_properties;
+    ops->set_scheduling_log_buffer = see_log;
     ops->destroy_hw_queue = see_destroy;
     ops->submit_command_to_hw_queue = see_submit;
     ops->submit_command_virtual = see_virtual;
@@ -119,6 +146,24 @@ static void a_hang_in_a_queue_resets_the_adapter(void **state)
     assert_int_equal(seen.last_id, 2);
 }
 
+static void contexts_have_priorities_and_nodes_have_logs(void **state)
+{
+    play("yes", "submit c0 duration=1000 a:w\nsubmit c1 duration=1000 a:r\nwait all\n");
+    assert_int_equal(seen.banded, 1);
+    assert_int_equal(seen.scheduled, 2);
+    assert_int_equal(seen.bands, 1u << DXGK_SCHEDULING_PRIORITY_BAND_NORMAL);
+    assert_int_equal(seen.logged, 1);
+    play("yes\noption priority-bands mixed\noption log-entries 3",
+         "submit c0 duration=1000 a:w\nsubmit c1 duration=1000 a:r\nwait all\n");
+    assert_int_equal(seen.bands, 1u << DXGK_SCHEDULING_PRIORITY_BAND_NORMAL |
+                                     1u << DXGK_SCHEDULING_PRIORITY_BAND_FOCUS);
+    assert_true(seen.logged > 1);
+    play("yes\noption log-entries 0", "submit c0 duration=1000 a:w\nwait all\n");
+    assert_int_equal(seen.logged, 0);
+    play("no", "submit c0 duration=1000 a:w\nwait all\n");
+    assert_int_equal(seen.banded + seen.scheduled + seen.logged, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +171,7 @@ int main(void)
         cmocka_unit_test(nobody_asks_where_the_system_does_not_enable_them),
         cmocka_unit_test(a_context_that_comes_again_has_a_queue_again),
         cmocka_unit_test(a_hang_in_a_queue_resets_the_adapter),
+        cmocka_unit_test(contexts_have_priorities_and_nodes_have_logs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,6 +96,7 @@ struct check_context {
     DXGK_CREATECONTEXTFLAGS flags;
     DXGK_CONTEXTINFO info;
     bool has_root;               /* SetRootPageTable was called for it */
+    bool is_scheduled;           /* SetContextSchedulingProperties was */
     unsigned preempted;          /* packets that may come back, under other fences */
     unsigned preempted_switches; /* of those that switch contexts: these and others may overtake
                                     each other */

@@ -11,6 +11,7 @@
 #include "refkmd/memory/save_area.h"
 #include "refkmd/registers.h"
 #include "refkmd/traits.h"
+#include "refkmd/work/scheduling_log.h"
 
 #include <ntstatus.h>
 
@@ -68,6 +69,7 @@ static BOOLEAN retire_through(struct refkmd_node *node, UINT fence)
 /* Submissions under way will not run: they count in no save area. */
 void refkmd_drop_submissions(struct refkmd_node *node)
 {
+    node->log_running = NULL;
     for (; node->oldest != node->newest; node->oldest++) {
         struct refkmd_save_area *area =
             node->submissions[node->oldest % SGPU_QUEUE_SLOTS].save_area;
@@ -112,6 +114,7 @@ static BOOLEAN report_queues(struct refkmd_adapter *adapter, UINT ordinal)
         if (!submission->queue || !has_value(submission))
             break;
         node->oldest++;
+        refkmd_log_end(adapter, ordinal, submission->queue->context);
     }
     if (node->oldest == oldest)
         return FALSE;

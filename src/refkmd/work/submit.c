@@ -10,6 +10,7 @@
 #include "refkmd/memory/save_area.h"
 #include "refkmd/paging/paging_record.h"
 #include "refkmd/registers.h"
+#include "refkmd/work/scheduling_log.h"
 
 #include <ntstatus.h>
 
@@ -52,6 +53,8 @@ static void ring_doorbell(struct refkmd_adapter *adapter, const struct submissio
     slot->progress_value = submission->progress_value;
     slot->save_area = submission->save_runs == SGPU_SAVE_RUNS_ANY ? NULL : submission->save_area;
     node->newest++; /* before the doorbell: the interrupt may come at once */
+    if (submission->queue)
+        refkmd_log_submission(adapter, submission->node);
 
     refkmd_write64(adapter, block + SGPU_NODE_ADDRESS, submission->address);
     refkmd_write64(adapter, block + SGPU_NODE_ROOT, submission->root);

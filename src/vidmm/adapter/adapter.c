@@ -140,6 +140,7 @@ static void tear_down(struct vidmm *vidmm)
     native_fences_fini(vidmm);
     monitored_fences_fini(vidmm);
     paging_queue_fini(vidmm);
+    scheduling_logs_fini(vidmm);
     list_init(&vidmm->queue.jobs);
     base_free_array(vidmm->services, vidmm->entries, vidmm->entry_capacity, sizeof *vidmm->entries);
     base_free_array(vidmm->services, vidmm->immediate_entries, vidmm->entry_capacity,
@@ -274,6 +275,7 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
         if (!NT_SUCCESS(status))
             goto fail;
     }
+    scheduling_logs_open(vidmm);
     vidmm->is_started = true;
     return STATUS_SUCCESS;
 
@@ -304,6 +306,7 @@ void vidmm_notify_interrupt(struct vidmm *vidmm, const DXGKARGCB_NOTIFY_INTERRUP
         vidsch_notify_interrupt(vidmm->vidsch, data);
     monitored_fences_interrupted(vidmm, data);
     scan_out_interrupted(vidmm, data);
+    scheduling_logs_interrupted(vidmm, data);
 }
 
 void vidmm_notify_dpc(struct vidmm *vidmm)
@@ -315,6 +318,7 @@ void vidmm_notify_dpc(struct vidmm *vidmm)
     requests_rescan(vidmm);
     native_fences_rescan(vidmm);
     scan_out_rescan(vidmm);
+    scheduling_logs_rescan(vidmm);
     vidmm->callback_depth--;
     vidmm_pump(vidmm);
 }

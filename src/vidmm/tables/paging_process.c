@@ -414,6 +414,34 @@ static NTSTATUS map_fences(struct vidmm *vidmm)
     return status;
 }
 
+/* Scheduling logs: behind the monitored fences, which they are like. */
+static NTSTATUS map_logs(struct vidmm *vidmm)
+{
+    const struct scheduling_logs *logs = &vidmm->logs;
+    const uint64_t va = paging_process_log_va(vidmm);
+    uint64_t done = 0;
+    NTSTATUS status;
+
+    if (!logs->cpu)
+        return STATUS_SUCCESS;
+    status = build_tables(vidmm, va, PAGE_BYTES_OF(logs->page_count), LEAVES_4K);
+    while (NT_SUCCESS(status) && done < logs->page_count) {
+        DXGKARG_BUILDPAGINGBUFFER args;
+
+        clear_args(&args);
+        done += page_table_op_map_physical(&vidmm->paging.space, va + PAGE_BYTES_OF(done), 0,
+                                           device_page(vidmm, logs->first_page + done),
+                                           logs->page_count - done, 0, &args);
+        paging_queue_build_now(vidmm, &args);
+    }
+    return status;
+}
+
+uint64_t paging_process_log_va(const struct vidmm *vidmm)
+{
+    return paging_process_layout_start(vidmm) + PAGE_BYTES_OF(MONITORED_FENCE_PAGES);
+}
+
 static uint64_t most_scratch(const struct vidmm *vidmm, uint64_t leaf)
 {
     return has_own_scratch(vidmm) ? UINT64_MAX : SCRATCH_LEAVES * leaf;
@@ -452,6 +480,8 @@ NTSTATUS paging_process_init(struct vidmm *vidmm)
     if (!NT_SUCCESS(status))
         return status;
     status = map_fences(vidmm);
+    if (NT_SUCCESS(status))
+        status = map_logs(vidmm);
     if (!NT_SUCCESS(status))
         return status;
     status = build_tables(vidmm, process->scratch_va, PAGE_BYTES_OF(process->scratch_pages),
@@ -486,6 +516,7 @@ NTSTATUS paging_process_rebuild(struct vidmm *vidmm)
     }
     map_buffers(vidmm);
     map_fences(vidmm);
+    map_logs(vidmm);
     for (link = tables.next; link != &tables; link = link->next)
         show_now(vidmm, container_of(link, struct page_table, fresh));
     link_tables(vidmm, &tables);

@@ -64,6 +64,8 @@ NTSTATUS paging_process_init(struct vidmm *vidmm);
 #define PAGING_PROCESS_HANDLE ((HANDLE)(uintptr_t)1)
 /* Nothing of its own is below; known as soon as the caps are. */
 uint64_t paging_process_layout_start(const struct vidmm *vidmm);
+/* Where the scheduling logs are (work/scheduling_log.h). */
+uint64_t paging_process_log_va(const struct vidmm *vidmm);
 /* Most that its page tables can take; once paging_process_init() has been called. */
 uint64_t paging_process_bytes(const struct vidmm *vidmm);
 /* All tables are lost: writes those of the paging process anew, and shows it everybody's. */

@@ -1,7 +1,7 @@
 /*
  * Hardware queues.
  *
- * Source     contract.md HWQ-001..HWQ-014.
+ * Source     contract.md HWQ-001..HWQ-015.
  */
 #include "vidmm/work/hw_queue.h"
 
@@ -15,9 +15,11 @@
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 #include "vidmm/work/device.h"
+#include "vidmm/work/scheduling_log.h"
 #include "vidmm/work/submission.h"
 
 #include "base/assert.h"
+#include "base/bits.h"
 #include "base/list.h"
 #include "base/range_allocator.h"
 #include "base/services.h"
@@ -34,8 +36,73 @@ static bool has_functions(struct miniport *miniport)
            miniport_has(miniport, MINIPORT_DDI_SubmitCommandToHwQueue);
 }
 
+/* ---- Priorities ------------------------------------------------------------------------------ */
+
+#define MICROSECOND UINT64_C(10) /* in the units of the DDI, 100 ns */
+
+/* Of the idle band no grace counts; real time is not kept waiting. */
+static const DXGKARG_SETUPPRIORITYBANDS bands = {
+    .gracePeriodForBand = {[DXGK_SCHEDULING_PRIORITY_BAND_NORMAL] = 500 * MICROSECOND,
+                           [DXGK_SCHEDULING_PRIORITY_BAND_FOCUS] = 250 * MICROSECOND},
+    .processQuantumForBand = {[DXGK_SCHEDULING_PRIORITY_BAND_IDLE] = 20000 * MICROSECOND,
+                              [DXGK_SCHEDULING_PRIORITY_BAND_NORMAL] = 10000 * MICROSECOND,
+                              [DXGK_SCHEDULING_PRIORITY_BAND_FOCUS] = 10000 * MICROSECOND,
+                              [DXGK_SCHEDULING_PRIORITY_BAND_REALTIME] = 2000 * MICROSECOND},
+    .processGracePeriodForBand = {[DXGK_SCHEDULING_PRIORITY_BAND_IDLE] = 1000 * MICROSECOND,
+                                  [DXGK_SCHEDULING_PRIORITY_BAND_NORMAL] = 500 * MICROSECOND,
+                                  [DXGK_SCHEDULING_PRIORITY_BAND_FOCUS] = 250 * MICROSECOND},
+    .targetNormalBandPercentage = 10,
+};
+
+#define CALLS_OF_A_BAND 8 /* submissions of a context, where bands are mixed */
+
+static DXGK_SCHEDULING_PRIORITY_BAND band_of(const struct vidmm *vidmm,
+                                             const struct hw_queue *queue)
+{
+    static const DXGK_SCHEDULING_PRIORITY_BAND mixed[] = {
+        DXGK_SCHEDULING_PRIORITY_BAND_NORMAL, DXGK_SCHEDULING_PRIORITY_BAND_FOCUS,
+        DXGK_SCHEDULING_PRIORITY_BAND_IDLE, DXGK_SCHEDULING_PRIORITY_BAND_REALTIME};
+
+    return vidmm->config.bands == VIDMM_BANDS_MIXED
+               ? mixed[(queue->number + queue->submitted / CALLS_OF_A_BAND) % ARRAY_COUNT(mixed)]
+               : DXGK_SCHEDULING_PRIORITY_BAND_NORMAL;
+}
+
+/* Levels of real time, and priorities within the process, differ from context to context. */
+static NTSTATUS set_scheduling(struct vidmm_context *context)
+{
+    struct vidmm *vidmm = context->device->vidmm;
+    const struct hw_queue *queue = &context->queue;
+    const bool is_mixed = vidmm->config.bands == VIDMM_BANDS_MIXED;
+    const DXGKARG_SETCONTEXTSCHEDULINGPROPERTIES args = {
+        .hContext = context->driver_context,
+        .priorityBand = band_of(vidmm, queue),
+        .realtimeBandPriorityLevel = is_mixed ? (INT)(queue->number % 32) : 0,
+        .inProcessPriority = is_mixed ? (INT)(queue->number % 15) - 7 : 0,
+        .quantum = 5000 * MICROSECOND,
+        .gracePeriodSamePriority = 500 * MICROSECOND,
+        .gracePeriodLowerPriority = 250 * MICROSECOND,
+    };
+
+    if (!miniport_has(vidmm->miniport, MINIPORT_DDI_SetContextSchedulingProperties))
+        return STATUS_SUCCESS;
+    return miniport_set_context_scheduling_properties(vidmm->miniport, NULL, &args);
+}
+
+/* A refusal leaves the context as it was scheduled before. */
+static void change_scheduling(struct vidmm_context *context)
+{
+    struct hw_queue *queue = &context->queue;
+
+    if (++queue->submitted % CALLS_OF_A_BAND == 0 &&
+        context->device->vidmm->config.bands == VIDMM_BANDS_MIXED)
+        set_scheduling(context);
+}
+
 NTSTATUS hw_queues_init(struct vidmm *vidmm, struct vidmm_failure *failure)
 {
+    NTSTATUS status;
+
     if (!vidmm->config.hardware_queues || !vidmm->caps.has_page_tables ||
         vidmm->caps.interface_version < DXGKDDI_INTERFACE_VERSION_WDDM2_5 ||
         !miniport_has(vidmm->miniport, MINIPORT_DDI_GetNodeMetadata))
@@ -61,7 +128,11 @@ NTSTATUS hw_queues_init(struct vidmm *vidmm, struct vidmm_failure *failure)
         vidmm->queue_nodes |= UINT64_C(1) << i;
         vidsch_limit_node(vidmm->vidsch, i, flags->MaxInFlightHwQueueBuffers);
     }
-    return STATUS_SUCCESS;
+    status = scheduling_logs_init(vidmm);
+    if (!NT_SUCCESS(status) || !vidmm->queue_nodes ||
+        !miniport_has(vidmm->miniport, MINIPORT_DDI_SetupPriorityBands))
+        return status;
+    return miniport_setup_priority_bands(vidmm->miniport, NULL, &bands);
 }
 
 bool hw_queues_are_on(const struct vidmm *vidmm, unsigned node)
@@ -200,6 +271,22 @@ static void release_fence(struct vidmm_process *process, struct hw_queue *queue)
 
 /* ---- Queues ---------------------------------------------------------------------------------- */
 
+/* Holds the context until they are mapped. */
+static NTSTATUS wait_for_fences(struct vidmm_context *context)
+{
+    struct vidmm_process *process = context->device->process;
+    NTSTATUS status;
+
+    if (process->queue_fences.is_mapped)
+        return STATUS_SUCCESS;
+    if (!context->queue.is_held) {
+        context->queue.is_held = true;
+        vidsch_context_hold(context->scheduler);
+    }
+    status = map_fences(process);
+    return NT_SUCCESS(status) ? device_refusal(context->device) : status;
+}
+
 NTSTATUS hw_queue_create(struct vidmm_context *context)
 {
     struct vidmm_process *process = context->device->process;
@@ -223,8 +310,11 @@ NTSTATUS hw_queue_create(struct vidmm_context *context)
     if (!NT_SUCCESS(status))
         goto release_fence;
     queue->driver_queue = args.hHwQueue;
+    queue->number = process->vidmm->queues_made++;
     vidsch_context_set_queue(context->scheduler, queue->progress);
-    status = hw_queue_ready(context);
+    status = set_scheduling(context);
+    if (NT_SUCCESS(status))
+        status = wait_for_fences(context);
     if (NT_SUCCESS(status))
         return STATUS_SUCCESS;
     hw_queue_destroy(context);
@@ -236,17 +326,10 @@ release_fence:
 
 NTSTATUS hw_queue_ready(struct vidmm_context *context)
 {
-    struct vidmm_process *process = context->device->process;
-    NTSTATUS status;
-
-    if (!context->queue.progress || process->queue_fences.is_mapped)
+    if (!context->queue.progress)
         return STATUS_SUCCESS;
-    if (!context->queue.is_held) {
-        context->queue.is_held = true;
-        vidsch_context_hold(context->scheduler);
-    }
-    status = map_fences(process);
-    return NT_SUCCESS(status) ? device_refusal(context->device) : status;
+    change_scheduling(context);
+    return wait_for_fences(context);
 }
 
 void hw_queue_destroy(struct vidmm_context *context)

@@ -9,13 +9,16 @@
  *            sees by a CPU address and the GPU at an address of the process. The page is mapped
  *            once, by its number, in a leaf table's worth of addresses.
  *            Until the mapping is there, contexts with queues are held.
+ * Priorities A driver that has the functions is told of the priority bands when the adapter starts,
+ *            and of the band of each context with a queue before its first submission.
+ * Logs       scheduling_log.h.
  * Limits     Not played: nodes without RingBufferFenceRelease, whose fences user mode signals in
  *            its commands (their contexts have no queue); presents and drawing for the kernel on a
  *            context with a queue (STATUS_NOT_SUPPORTED); suspension of contexts and resets of one
  *            engine (the adapter is reset). NullRendering submits no bytes.
  * Errors     NTSTATUS; on failure nothing has changed, but that the process may keep its page, its
  *            addresses and a mapping that is under way.
- * Source     contract.md HWQ-001..HWQ-014.
+ * Source     contract.md HWQ-001..HWQ-015.
  */
 #ifndef VIDMM_HW_QUEUE_H
 #define VIDMM_HW_QUEUE_H
@@ -43,7 +46,9 @@ struct hw_queue {
     uint64_t progress_va;
     D3DKMT_HANDLE fence;
     HANDLE driver_queue;
-    bool is_held; /* the context is, until the page of the fence is mapped */
+    bool is_held;       /* the context is, until the page of the fence is mapped */
+    unsigned number;    /* of all queues, in the order in which they were made */
+    uint64_t submitted; /* to it */
 };
 
 /*

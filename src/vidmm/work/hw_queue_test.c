@@ -14,6 +14,11 @@ static struct {
     unsigned created, destroyed;
     NTSTATUS create_status;
     DXGKARG_CREATEHWQUEUE last;
+    unsigned banded, scheduled, logged;
+    NTSTATUS band_status, schedule_status, log_status;
+    DXGKARG_SETCONTEXTSCHEDULINGPROPERTIES properties;
+    DXGKARG_SETSCHEDULINGLOGBUFFER log;
+    bool has_no_priorities;
 } driver;
 
 static ULONG newest(struct miniport *self)
@@ -51,8 +56,44 @@ static NTSTATUS submit_to_queue(struct miniport *self, HANDLE object,
     return STATUS_NOT_SUPPORTED;
 }
 
+static NTSTATUS set_bands(struct miniport *self, HANDLE object,
+                          const DXGKARG_SETUPPRIORITYBANDS *arg)
+{
+    driver.banded++;
+    return driver.band_status;
+}
+
+static NTSTATUS schedule(struct miniport *self, HANDLE object,
+                         const DXGKARG_SETCONTEXTSCHEDULINGPROPERTIES *arg)
+{
+    driver.scheduled++;
+    driver.properties = *arg;
+    return driver.schedule_status;
+}
+
+/* The header is as HWQ-021 wants it. */
+static NTSTATUS set_log(struct miniport *self, HANDLE object,
+                        const DXGKARG_SETSCHEDULINGLOGBUFFER *arg)
+{
+    EXPECT(!arg->LogBufferCpuVa->Header.FirstFreeEntryIndex);
+    EXPECT(!arg->LogBufferCpuVa->Header.WraparoundCount);
+    EXPECT(arg->LogBufferCpuVa->Header.NumberOfEntries == arg->NumberOfEntries);
+    driver.logged++;
+    if (NT_SUCCESS(driver.log_status))
+        driver.log = *arg;
+    return driver.log_status;
+}
+
+static bool has(struct miniport *self, enum miniport_ddi ddi)
+{
+    return rig_has(self, ddi) &&
+           (!driver.has_no_priorities || (ddi != MINIPORT_DDI_SetupPriorityBands &&
+                                          ddi != MINIPORT_DDI_SetContextSchedulingProperties &&
+                                          ddi != MINIPORT_DDI_SetSchedulingLogBuffer));
+}
+
 /* The rig's own context has no queue: the manager hears of them behind it. */
-static struct rig *start(bool has_tables_in_system)
+static struct rig *prepare(bool has_tables_in_system)
 {
     struct rig_config config = rig_model(2);
     struct rig *rig;
@@ -66,12 +107,26 @@ static struct rig *start(bool has_tables_in_system)
     rig->ops.create_hw_queue = create_queue;
     rig->ops.destroy_hw_queue = destroy_queue;
     rig->ops.submit_command_to_hw_queue = submit_to_queue;
+    rig->ops.setup_priority_bands = set_bands;
+    rig->ops.set_context_scheduling_properties = schedule;
+    rig->ops.set_scheduling_log_buffer = set_log;
+    rig->ops.has = has;
+    return rig;
+}
+
+static struct rig *open(struct rig *rig)
+{
     assert_int_equal(rig_start(rig), STATUS_SUCCESS);
     assert_int_equal(rig->vidmm->queue_nodes & 1, 1);
     rig->vidmm->queue_nodes = 0;
     assert_int_equal(rig_open(rig), STATUS_SUCCESS);
     rig->vidmm->queue_nodes = 1;
     return rig;
+}
+
+static struct rig *start(bool has_tables_in_system)
+{
+    return open(prepare(has_tables_in_system));
 }
 
 static NTSTATUS try_context(struct rig *rig, struct vidmm_context **out)
@@ -207,6 +262,137 @@ static void the_page_is_nobody_elses(void **state)
     rig_free(rig);
 }
 
+static void each_context_has_a_band_before_its_work(void **state)
+{
+    struct rig *rig = start(true);
+    struct vidmm_context *contexts[5];
+
+    assert_int_equal(driver.banded, 1);
+    assert_int_equal(driver.scheduled, 0); /* the rig's context has no queue */
+    for (unsigned i = 0; i < ARRAY_COUNT(contexts); i++) {
+        assert_int_equal(try_context(rig, &contexts[i]), STATUS_SUCCESS);
+        assert_int_equal(driver.scheduled, i + 1);
+        assert_ptr_equal(driver.properties.hContext, contexts[i]->driver_context);
+        assert_int_equal(driver.properties.priorityBand, DXGK_SCHEDULING_PRIORITY_BAND_NORMAL);
+        assert_int_equal(driver.properties.inProcessPriority, 0);
+    }
+    rig_drain(rig);
+    for (unsigned i = 0; i < ARRAY_COUNT(contexts); i++)
+        vidmm_context_destroy(contexts[i]);
+    rig_free(rig);
+}
+
+/* Every eighth submission of a context changes it. */
+static void mixed_bands_change_by_turns(void **state)
+{
+    static const DXGK_SCHEDULING_PRIORITY_BAND expected[] = {
+        DXGK_SCHEDULING_PRIORITY_BAND_NORMAL, DXGK_SCHEDULING_PRIORITY_BAND_FOCUS,
+        DXGK_SCHEDULING_PRIORITY_BAND_IDLE, DXGK_SCHEDULING_PRIORITY_BAND_REALTIME,
+        DXGK_SCHEDULING_PRIORITY_BAND_NORMAL};
+    struct rig *rig = prepare(true);
+    struct vidmm_context *contexts[ARRAY_COUNT(expected)];
+
+    rig->manager.bands = VIDMM_BANDS_MIXED;
+    open(rig);
+    for (unsigned i = 0; i < ARRAY_COUNT(expected); i++) {
+        assert_int_equal(try_context(rig, &contexts[i]), STATUS_SUCCESS);
+        assert_int_equal(driver.properties.priorityBand, expected[i]);
+        assert_int_equal(driver.properties.inProcessPriority, (int)i - 7);
+        assert_int_equal(driver.properties.realtimeBandPriorityLevel, i);
+    }
+    rig_drain(rig);
+    for (unsigned i = 1; i <= 24; i++) {
+        assert_int_equal(hw_queue_ready(contexts[0]), STATUS_SUCCESS);
+        assert_int_equal(driver.scheduled, ARRAY_COUNT(expected) + i / 8);
+        assert_int_equal(driver.properties.priorityBand, i < 8 ? expected[0] : expected[i / 8]);
+    }
+    for (unsigned i = 0; i < ARRAY_COUNT(expected); i++)
+        vidmm_context_destroy(contexts[i]);
+    rig_free(rig);
+}
+
+static void a_driver_that_refuses_priorities_gets_no_work(void **state)
+{
+    struct rig *rig = start(true);
+    struct vidmm_context *context;
+
+    driver.schedule_status = STATUS_INVALID_PARAMETER;
+    assert_int_equal(try_context(rig, &context), STATUS_INVALID_PARAMETER);
+    assert_int_equal(driver.destroyed, 1);
+    driver.schedule_status = STATUS_SUCCESS;
+    assert_int_equal(try_context(rig, &context), STATUS_SUCCESS);
+    rig_drain(rig);
+    vidmm_context_destroy(context);
+    rig_free(rig);
+
+    rig = prepare(true);
+    driver.band_status = STATUS_NOT_SUPPORTED;
+    assert_int_equal(rig_start(rig), STATUS_NOT_SUPPORTED);
+    rig_free(rig);
+}
+
+static void a_driver_without_priorities_is_not_told_of_any(void **state)
+{
+    struct rig *rig = prepare(true);
+    struct vidmm_context *context;
+
+    driver.has_no_priorities = true;
+    rig->manager.log_entries = 4;
+    open(rig);
+    assert_int_equal(try_context(rig, &context), STATUS_SUCCESS);
+    rig_drain(rig);
+    assert_int_equal(driver.banded + driver.scheduled + driver.logged, 0);
+    assert_int_equal(rig->vidmm->logs.page_count, 0);
+    vidmm_context_destroy(context);
+    rig_free(rig);
+}
+
+static void tell_log(struct rig *rig, unsigned node)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType =
+                                                DXGK_INTERRUPT_SCHEDULING_LOG_INTERRUPT};
+
+    data.SchedulingLogInterrupt.NodeOrdinal = node;
+    vidmm_notify_interrupt(rig->vidmm, &data);
+    vidmm_notify_dpc(rig->vidmm);
+}
+
+static void a_node_that_says_so_gets_the_other_log(void **state)
+{
+    struct rig *rig = prepare(true);
+    DXGKARG_SETSCHEDULINGLOGBUFFER first, second;
+
+    rig->manager.log_entries = 5;
+    open(rig);
+    assert_true(driver.logged > 0);
+    driver.logged = 0;
+    tell_log(rig, 0);
+    assert_int_equal(driver.logged, 1);
+    first = driver.log;
+    assert_int_equal(first.NodeOrdinal, 0);
+    assert_int_equal(first.NumberOfEntries, 5);
+    assert_int_equal(first.InterruptEntry, 2);
+    first.LogBufferCpuVa->Header.FirstFreeEntryIndex = 3;
+    tell_log(rig, 0);
+    second = driver.log;
+    assert_int_equal(first.LogBufferGpuVa - second.LogBufferGpuVa, PAGE_BYTES);
+    assert_ptr_equal((char *)first.LogBufferCpuVa - PAGE_BYTES, second.LogBufferCpuVa);
+    assert_int_equal(first.LogBufferCpuVa->Header.FirstFreeEntryIndex, 3); /* left as it is */
+
+    /* A driver that refuses is asked with the same one the next time. */
+    driver.log_status = STATUS_NOT_SUPPORTED;
+    tell_log(rig, 0);
+    driver.log_status = STATUS_SUCCESS;
+    tell_log(rig, 0);
+    assert_ptr_equal(driver.log.LogBufferCpuVa, first.LogBufferCpuVa);
+
+    driver.logged = 0;
+    tell_log(rig, 63); /* there is no such node */
+    vidmm_notify_dpc(rig->vidmm);
+    assert_int_equal(driver.logged, 0);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +402,11 @@ int main(void)
         cmocka_unit_test(a_page_has_so_many_fences),
         cmocka_unit_test(without_room_for_its_page_a_context_fails_and_is_not_held_for_ever),
         cmocka_unit_test(the_page_is_nobody_elses),
+        cmocka_unit_test(each_context_has_a_band_before_its_work),
+        cmocka_unit_test(mixed_bands_change_by_turns),
+        cmocka_unit_test(a_driver_that_refuses_priorities_gets_no_work),
+        cmocka_unit_test(a_driver_without_priorities_is_not_told_of_any),
+        cmocka_unit_test(a_node_that_says_so_gets_the_other_log),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

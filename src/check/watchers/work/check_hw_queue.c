@@ -1,5 +1,5 @@
 /*
- * Watcher: hardware queues (HWQ-001 to HWQ-012, HWQ-014).
+ * Watcher: hardware queues (HWQ-001 to HWQ-012, HWQ-014, HWQ-015).
  *
  * The value of a progress fence is read where the system sees it. The GPU tells what has run.
  */
@@ -20,6 +20,8 @@ struct queue_node {
 
 struct queue_watch {
     bool is_enabled; /* the system has said so of DXGK_FEATURE_HWSCH */
+    bool has_bands;  /* SetupPriorityBands was called since the start, */
+    bool has_worked; /* and something submitted */
     struct queue_node nodes[CHECK_MAX_NODES];
 };
 
@@ -62,6 +64,39 @@ static void before_create(struct check *check, const struct check_call *call)
                "is {0x%llx}, and the CPU's address %p{=~not 0~}",
                (unsigned long long)arg->HwQueueProgressFenceGPUVirtualAddress,
                arg->HwQueueProgressFenceCPUVirtualAddress);
+}
+
+/* Priority bands may be set up again while the GPU works, but not for the first time. */
+static void before_bands(struct check *check, struct queue_watch *watch)
+{
+    CHECK_RULE(check, RULE_HWQ_015, watch->has_bands || !watch->has_worked, NULL, "",
+               "is called for the first time since the start, and work has been submitted");
+    watch->has_bands = true;
+}
+
+static void before_properties(struct check *check, HANDLE handle)
+{
+    struct check_context *context = check_find_context(check_ledger(check), handle);
+
+    if (CHECK_RULE(check, RULE_HWQ_015, context, NULL, "hContext",
+                   "is {%p}, which is no context that lives{=~one~}", handle))
+        context->is_scheduled = true;
+}
+
+static void check_is_scheduled(struct check *check, const struct queue_watch *watch,
+                               const struct check_queue *queue)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_context *context = check_find_context(ledger, queue->context);
+
+    CHECK_RULE(check, RULE_HWQ_015,
+               watch->has_bands || !ledger->has_ddi[MINIPORT_DDI_SetupPriorityBands],
+               &queue->object, "", "is called, and DxgkDdiSetupPriorityBands was not");
+    CHECK_RULE(check, RULE_HWQ_015,
+               !context || context->is_scheduled ||
+                   !ledger->has_ddi[MINIPORT_DDI_SetContextSchedulingProperties],
+               &queue->object, "",
+               "is called, and DxgkDdiSetContextSchedulingProperties was not for the context");
 }
 
 /* Submissions to the node's queues that have not ended, the new one among them. */
@@ -112,6 +147,7 @@ static void before_submit(struct check *check, const struct queue_watch *watch,
                "is {0x%llx}, and the CPU's %p; the queue was created with {=0x%llx} and %p",
                (unsigned long long)arg->HwQueueProgressFenceGpuVa, arg->HwQueueProgressFenceCpuVa,
                (unsigned long long)queue->progress_va, (const void *)queue->progress);
+    check_is_scheduled(check, watch, queue);
     CHECK_RULE(check, RULE_HWQ_003, arg->HwQueueProgressFenceId > queue->former, object,
                "HwQueueProgressFenceId", "is {0x%llx}, and the one before was 0x%llx{=~more~}",
                (unsigned long long)arg->HwQueueProgressFenceId, (unsigned long long)queue->former);
@@ -193,6 +229,20 @@ static void before(struct check *check, void *state, const struct check_call *ca
         break;
     case MINIPORT_DDI_SubmitCommandToHwQueue:
         before_submit(check, watch, call);
+        watch->has_worked = true;
+        break;
+    case MINIPORT_DDI_SubmitCommand:
+    case MINIPORT_DDI_SubmitCommandVirtual:
+        watch->has_worked = true;
+        break;
+    case MINIPORT_DDI_StartDevice:
+        watch->has_bands = watch->has_worked = false;
+        break;
+    case MINIPORT_DDI_SetupPriorityBands:
+        before_bands(check, watch);
+        break;
+    case MINIPORT_DDI_SetContextSchedulingProperties:
+        before_properties(check, call->arg.set_context_scheduling_properties->hContext);
         break;
     case MINIPORT_DDI_ResetFromTimeout:
         before_reset(check, watch);
@@ -351,7 +401,10 @@ const struct check_watcher check_hw_queue_watcher = {
     .before = before,
     .before_calls = CHECK_CALLS(MINIPORT_DDI_CreateContext, MINIPORT_DDI_CreateHwQueue,
                                 MINIPORT_DDI_DestroyHwQueue, MINIPORT_DDI_DestroyContext,
-                                MINIPORT_DDI_SubmitCommandToHwQueue, MINIPORT_DDI_ResetFromTimeout),
+                                MINIPORT_DDI_SubmitCommandToHwQueue, MINIPORT_DDI_ResetFromTimeout,
+                                MINIPORT_DDI_SubmitCommand, MINIPORT_DDI_SubmitCommandVirtual,
+                                MINIPORT_DDI_StartDevice, MINIPORT_DDI_SetupPriorityBands,
+                                MINIPORT_DDI_SetContextSchedulingProperties),
     .after = after,
     .after_calls = CHECK_CALLS(MINIPORT_DDI_GetNodeMetadata, MINIPORT_DDI_CreateHwQueue,
                                MINIPORT_DDI_InterruptRoutine),

@@ -1,4 +1,4 @@
-/* Hardware queues (HWQ-001 to HWQ-012, HWQ-014). */
+/* Hardware queues (HWQ-001 to HWQ-012, HWQ-014, HWQ-015). */
 #include "check/check_private.h"
 #include "check/rig/test_rig_submit.h"
 #include "check/rig/test_rig_tables.h"
@@ -112,8 +112,23 @@ static void make_queue(struct rig *rig)
     test.queue = create.hHwQueue;
 }
 
-/* The adapter has a node with queues, and a context on it has one. */
-static void begin(struct rig *rig)
+static void set_bands(struct rig *rig)
+{
+    const DXGKARG_SETUPPRIORITYBANDS bands = {.targetNormalBandPercentage = 10};
+
+    miniport_setup_priority_bands(rig->top, NULL, &bands);
+}
+
+static void set_properties(struct rig *rig)
+{
+    const DXGKARG_SETCONTEXTSCHEDULINGPROPERTIES properties = {
+        .hContext = test.context, .priorityBand = DXGK_SCHEDULING_PRIORITY_BAND_NORMAL};
+
+    miniport_set_context_scheduling_properties(rig->top, NULL, &properties);
+}
+
+/* The adapter has a node with queues, and a context on it has one; they have no priorities. */
+static void begin_unscheduled(struct rig *rig)
 {
     memset(&test, 0, sizeof test);
     test.reports = true;
@@ -122,6 +137,13 @@ static void begin(struct rig *rig)
     test.context = make_context(rig);
     make_queue(rig);
     rig_set_root(rig, test.context);
+}
+
+static void begin(struct rig *rig)
+{
+    begin_unscheduled(rig);
+    set_bands(rig);
+    set_properties(rig);
 }
 
 /* The GPU runs it, the fence has its value, and the driver says so. */
@@ -275,6 +297,85 @@ RULE_KEPT(HWQ_011)
     run(rig, 1);
     miniport_destroy_hw_queue(rig->top, test.queue);
     miniport_destroy_context(rig->top, test.context);
+}
+
+RULE_BROKEN(HWQ_015)
+{
+    begin_unscheduled(rig);
+    set_bands(rig);
+    submit(rig, 1);
+}
+
+RULE_KEPT(HWQ_015)
+{
+    begin(rig);
+    submit(rig, 1);
+    set_bands(rig);
+    set_properties(rig);
+    submit(rig, 2);
+}
+
+static void forgets_the_bands(struct rig *rig)
+{
+    set_properties(rig);
+    submit(rig, 1);
+}
+
+static void sets_bands_behind_work(struct rig *rig)
+{
+    const DXGKARG_SUBMITCOMMANDVIRTUAL packet = rig_packet_virtual(rig);
+
+    rig_submit_virtual(rig, &packet);
+    set_bands(rig);
+}
+
+static void schedules_no_context(struct rig *rig)
+{
+    test.context = &test;
+    set_properties(rig);
+}
+
+static void priorities_come_before_work(void **state)
+{
+    static void (*const ways[])(struct rig * rig) = {forgets_the_bands, sets_bands_behind_work,
+                                                     schedules_no_context};
+
+    for (size_t i = 0; i < ARRAY_COUNT(ways); i++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        begin_unscheduled(rig);
+        ways[i](rig);
+        rig_expect_only(rig, RULE_HWQ_015);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+/* A driver that lacks them is never told. */
+static void a_driver_without_the_functions_is_told_no_priorities(void **state)
+{
+    static const enum miniport_ddi lacking[] = {MINIPORT_DDI_SetupPriorityBands,
+                                                MINIPORT_DDI_SetContextSchedulingProperties};
+
+    for (size_t i = 0; i < ARRAY_COUNT(lacking); i++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_prepare(rig, RIG_GPUMMU);
+        rig->lacking = lacking[i];
+        rig_init_prepared(rig);
+        begin_unscheduled(rig);
+        if (lacking[i] == MINIPORT_DDI_SetupPriorityBands)
+            set_properties(rig);
+        else
+            set_bands(rig);
+        submit(rig, 1);
+        rig_expect_only(rig, RULE_NONE);
+        rig_fini(rig);
+        free(rig);
+    }
 }
 
 static void a_queue_has_nothing_under_way_when_it_goes(void **state)
@@ -630,6 +731,8 @@ int main(void)
         cmocka_unit_test(a_submission_names_a_queue_that_lives),
         cmocka_unit_test(a_queue_has_nothing_under_way_when_it_goes),
         cmocka_unit_test(what_never_ends_is_found_when_nothing_else_happens),
+        cmocka_unit_test(priorities_come_before_work),
+        cmocka_unit_test(a_driver_without_the_functions_is_told_no_priorities),
     };
 
     return RIG_RUN_TESTS(tests);
