@@ -1084,6 +1084,27 @@ static void an_access_across_2_mib_leaves_each_its_own(void **state)
     rig_fini(&rig);
 }
 
+static void a_run_of_zeros_ends_at_the_next_entry_that_is_none(void **state)
+{
+    const uint64_t va = UINT64_C(3) * GiB;
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    for (uint64_t i = 0; i < 21; i++)
+        rig_map(&rig, root, va + i * PAGE_BYTES, 1, SGPU_PTE_VALID | SGPU_PTE_ZERO);
+    rig_map(&rig, root, va + 21 * PAGE_BYTES, 30, LOCAL_PTE(0x400000));
+    rig_map(&rig, root, va + 4 * MiB, 20, LOCAL_PTE(0x800000));
+    page_store_write_tag(rig.local, 0x400000, 30 * PAGE_BYTES, 50);
+    page_store_write_tag(rig.local, 0x800000, 20 * PAGE_BYTES, 90);
+    rig_copy(&rig, 0, va + 4 * MiB, va + 13 * PAGE_BYTES, 20 * PAGE_BYTES);
+    rig_execute_virtual(&rig, 0, root);
+    assert_true(page_store_is_fill(rig.local, 0x800000, 8 * PAGE_BYTES, 0, NULL));
+    assert_true(page_store_is_tag(rig.local, 0x808000, 12 * PAGE_BYTES, 50, NULL));
+    rig_fini(&rig);
+}
+
 static void replacement_forgets_but_never_invents(void **state)
 {
     struct sgpu_statistics statistics;
@@ -1144,6 +1165,7 @@ int main(void)
         cmocka_unit_test(runs_are_found_in_one_table_of_either_kind),
         cmocka_unit_test(cached_translations_agree_with_walks),
         cmocka_unit_test(an_access_across_2_mib_leaves_each_its_own),
+        cmocka_unit_test(a_run_of_zeros_ends_at_the_next_entry_that_is_none),
         cmocka_unit_test(replacement_forgets_but_never_invents),
     };
 

@@ -30,6 +30,8 @@ struct test_packet {
     uint32_t first_id;
     unsigned submit_count, retire_count;
     NTSTATUS status;
+    NTSTATUS submit_result;
+    struct test_packet *then; /* sent to the same context when this one retires */
 };
 
 /* The driver: what it was given on node 0 and has not reported. */
@@ -51,6 +53,7 @@ struct stage {
     uint32_t last_aborted; /* what ResetEngine answers */
     unsigned reset_node;   /* that it was asked of last */
     char last_rule[16];
+    const char *waits_for; /* when the last error was told: the rule of what the driver is to do */
 };
 
 static struct stage *stage_of(struct miniport *miniport)
@@ -168,7 +171,7 @@ static NTSTATUS submit(struct vidsch_packet *base, struct miniport *miniport)
         assert_int_not_equal(base->fence_id, packet->first_id);
     assert_int_equal(base->is_resubmission, packet->submit_count > 1);
     write_down(stage, "%c%u ", packet->name, base->fence_id);
-    return STATUS_SUCCESS;
+    return packet->submit_result;
 }
 
 static NTSTATUS prepare(struct vidsch_packet *base, struct miniport *miniport)
@@ -184,6 +187,8 @@ static void retired(struct vidsch_packet *base, NTSTATUS status)
     packet->retire_count++;
     packet->status = status;
     write_down(packet->stage, "%c%c ", NT_SUCCESS(status) ? '-' : '!', packet->name);
+    if (packet->then)
+        vidsch_submit(base->context, &packet->then->base);
 }
 
 static const struct vidsch_packet_ops packet_ops = {prepare, submit, retired, 0};
@@ -192,8 +197,11 @@ static void driver_error(void *context, const char *rule, const char *text)
 {
     struct stage *stage = context;
 
+    char wait[160];
+
     stage->error_count++;
     snprintf(stage->last_rule, sizeof stage->last_rule, "%s", rule);
+    stage->waits_for = vidsch_explain_wait(stage->vidsch, wait, sizeof wait);
     told_text(text);
 }
 
@@ -238,14 +246,19 @@ static struct vidsch_context *open_context(struct stage *stage, bool is_paging)
     return context;
 }
 
-static void send(struct stage *stage, struct vidsch_context *context, bool is_paging,
-                 struct test_packet *packet, char name)
+static void packet_init(struct stage *stage, bool is_paging, struct test_packet *packet, char name)
 {
     memset(packet, 0, sizeof *packet);
     packet->base.ops = &packet_ops;
     packet->base.is_paging = is_paging;
     packet->stage = stage;
     packet->name = name;
+}
+
+static void send(struct stage *stage, struct vidsch_context *context, bool is_paging,
+                 struct test_packet *packet, char name)
+{
+    packet_init(stage, is_paging, packet, name);
     vidsch_submit(context, &packet->base);
 }
 
@@ -691,6 +704,150 @@ static void random_preemptions_lose_nothing(void **state)
     }
 }
 
+/* Of a packet that it refuses it is to do nothing, even before that has retired. */
+static void nobody_waits_for_a_packet_that_was_refused(void **state)
+{
+    struct vidsch_context *render;
+    struct test_packet p[2];
+    struct stage stage;
+
+    stage_init(&stage, 4);
+    render = open_context(&stage, false);
+    packet_init(&stage, false, &p[0], 'A');
+    p[0].submit_result = STATUS_UNSUCCESSFUL;
+    vidsch_submit(render, &p[0].base);
+    assert_int_equal(stage.error_count, 1);
+    assert_string_equal(stage.last_rule, "SUB-001");
+    assert_null(stage.waits_for);
+    expect_log(&stage, "pA1 !A ");
+    vidsch_watch(stage.vidsch, 0);
+    vidsch_watch(stage.vidsch, 5 * TIMEOUT);
+    assert_int_equal(stage.query_count, 0);
+    vidsch_context_destroy(render);
+    vidsch_destroy(stage.vidsch);
+}
+
+/* Nothing is asked of a node that has nothing, nor of one that waits for a DPC alone. */
+static void the_watchdog_lets_a_node_be_that_owes_nothing(void **state)
+{
+    struct vidsch_context *paging, *render;
+    struct test_packet p[2];
+    struct stage stage;
+
+    stage_init(&stage, 4);
+    paging = open_context(&stage, true);
+    render = open_context(&stage, false);
+    vidsch_watch(stage.vidsch, 0);
+    vidsch_watch(stage.vidsch, 9 * TIMEOUT);
+    send(&stage, render, false, &p[0], 'A');
+    vidsch_watch(stage.vidsch, 10 * TIMEOUT);
+    stage.completed = 1;
+    stage.queue_count = 0;
+    report_completed(&stage);
+    vidsch_watch(stage.vidsch, 12 * TIMEOUT); /* it is reported, and no DPC has been */
+    vidsch_notify_dpc(stage.vidsch);
+    send(&stage, render, false, &p[1], 'B');
+    vidsch_watch(stage.vidsch, 20 * TIMEOUT);
+    assert_true(vidsch_preempt(stage.vidsch, 0));
+    notify_preempted(&stage, stage.preemption_id, 1);
+    vidsch_watch(stage.vidsch, 22 * TIMEOUT); /* the same of a preemption */
+    assert_int_equal(stage.query_count + stage.timeout_count, 0);
+    assert_int_equal(stage.preempt_count, 1);
+    vidsch_notify_dpc(stage.vidsch);
+    finish(&stage, 1);
+    stage_fini(&stage, paging, render);
+}
+
+/* All packets may have ended: the driver still owes the answer. */
+static void a_preemption_that_is_not_answered_times_out(void **state)
+{
+    struct vidsch_context *paging, *render;
+    struct test_packet p;
+    struct stage stage;
+
+    stage_init(&stage, 4);
+    paging = open_context(&stage, true);
+    render = open_context(&stage, false);
+    send(&stage, render, false, &p, 'A');
+    vidsch_watch(stage.vidsch, 0);
+    assert_true(vidsch_preempt(stage.vidsch, 0));
+    finish(&stage, 1);
+    vidsch_watch(stage.vidsch, TIMEOUT - 1);
+    assert_int_equal(stage.timeout_count, 0);
+    vidsch_watch(stage.vidsch, TIMEOUT);
+    assert_int_equal(stage.timeout_count, 1);
+    assert_int_equal(stage.preempt_count, 1); /* it is not asked again */
+    answer_preemption(&stage, stage.preemption_id, 1);
+    stage_fini(&stage, paging, render);
+}
+
+static void a_scheduler_is_drained_when_the_driver_has_nothing_and_owes_nothing(void **state)
+{
+    struct vidsch_context *paging, *render;
+    struct test_packet p[2];
+    struct stage stage;
+
+    stage_init(&stage, 4);
+    paging = open_context(&stage, true);
+    render = open_context(&stage, false);
+    assert_true(vidsch_is_drained(stage.vidsch));
+    send(&stage, paging, true, &p[0], 'P');
+    assert_false(vidsch_is_drained(stage.vidsch));
+    assert_true(vidsch_preempt(stage.vidsch, 0));
+    vidsch_set_gate(stage.vidsch, VIDSCH_CLOSED);
+    answer_preemption(&stage, stage.preemption_id, 0);
+    assert_false(vidsch_is_drained(stage.vidsch)); /* a packet is to go again */
+    vidsch_set_gate(stage.vidsch, VIDSCH_OPEN);
+    assert_true(vidsch_preempt(stage.vidsch, 0));
+    finish(&stage, 1);
+    assert_false(vidsch_is_drained(stage.vidsch)); /* a preemption is not answered */
+    answer_preemption(&stage, stage.preemption_id, 1);
+    assert_true(vidsch_is_drained(stage.vidsch));
+    vidsch_set_gate(stage.vidsch, VIDSCH_CLOSED);
+    send(&stage, render, false, &p[1], 'A'); /* that has not gone */
+    assert_true(vidsch_is_drained(stage.vidsch));
+    vidsch_set_gate(stage.vidsch, VIDSCH_OPEN);
+    finish(&stage, 1);
+    stage_fini(&stage, paging, render);
+}
+
+/* ... and nothing of it is taken for done. */
+static void what_is_sent_during_a_reset_goes_afterwards(void **state)
+{
+    for (unsigned of_engine = 0; of_engine < 2; of_engine++) {
+        struct vidsch_context *paging, *render;
+        struct test_packet p[4];
+        struct stage stage;
+        bool hit_paging;
+
+        stage_init(&stage, 4);
+        paging = open_context(&stage, true);
+        render = open_context(&stage, false);
+        send(&stage, render, false, &p[0], 'A');
+        send(&stage, render, false, &p[1], 'B');
+        send(&stage, render, false, &p[2], 'C');
+        packet_init(&stage, false, &p[3], 'D');
+        p[0].then = &p[3];
+        expect_log(&stage, "pA1 pB2 pC3 ");
+        if (of_engine) {
+            stage.last_aborted = 2;
+            assert_int_equal(vidsch_reset_engine(stage.vidsch, 0, STATUS_UNSUCCESSFUL, &hit_paging),
+                             STATUS_SUCCESS);
+            assert_false(hit_paging);
+            expect_log(&stage, "!A !B pC4 pD5 ");
+        } else {
+            vidsch_set_gate(stage.vidsch, VIDSCH_CLOSED);
+            vidsch_reset_adapter(stage.vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+            stage.queue_count = 0;
+            expect_log(&stage, "!A !B !C ");
+            vidsch_set_gate(stage.vidsch, VIDSCH_OPEN);
+            expect_log(&stage, "pD4 ");
+        }
+        finish(&stage, of_engine ? 2 : 1);
+        stage_fini(&stage, paging, render);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -706,6 +863,11 @@ int main(void)
         cmocka_unit_test(an_adapter_reset_keeps_what_is_queued),
         cmocka_unit_test(an_adapter_reset_ends_paging_that_waits),
         cmocka_unit_test(an_abort_ends_every_packet),
+        cmocka_unit_test(nobody_waits_for_a_packet_that_was_refused),
+        cmocka_unit_test(the_watchdog_lets_a_node_be_that_owes_nothing),
+        cmocka_unit_test(a_preemption_that_is_not_answered_times_out),
+        cmocka_unit_test(a_scheduler_is_drained_when_the_driver_has_nothing_and_owes_nothing),
+        cmocka_unit_test(what_is_sent_during_a_reset_goes_afterwards),
         cmocka_unit_test(random_preemptions_lose_nothing),
     };
 

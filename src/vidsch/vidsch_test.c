@@ -962,6 +962,44 @@ static void the_watchdog_looks_at_the_fence_of_a_queue(void **state)
     bench_fini(&bench);
 }
 
+static bool note_time_out(void *context, unsigned node)
+{
+    ((struct bench *)context)->error_count++;
+    return true;
+}
+
+/* A fence that stays where it is is no news. */
+static void a_queue_without_progress_times_out(void **state)
+{
+    const uint64_t timeout_ns = VIDSCH_DEFAULT_TIMEOUT_NS;
+    volatile uint64_t value = 0;
+    struct bench bench;
+    struct vidsch_context *context;
+    struct test_packet packets[2];
+
+    bench_init(&bench, 1, 4, 0);
+    events.timed_out = note_time_out;
+    context = new_context(&bench, 0, false);
+    vidsch_context_set_queue(context, &value);
+    packets_init(&bench, packets, 2);
+    vidsch_submit(context, &packets[0].base);
+    vidsch_submit(context, &packets[1].base);
+    value = 1;
+    vidsch_notify_dpc(bench.vidsch);
+    vidsch_watch(bench.vidsch, 0);
+    vidsch_watch(bench.vidsch, timeout_ns - 1);
+    assert_int_equal(bench.error_count, 0);
+    vidsch_watch(bench.vidsch, timeout_ns);
+    assert_int_equal(bench.error_count, 1);
+    value = 2;
+    vidsch_watch(bench.vidsch, 2 * timeout_ns);
+    assert_int_equal(bench.error_count, 1);
+    assert_string_equal(bench.log, "sA sB rA rB");
+    vidsch_context_destroy(context);
+    bench_fini(&bench);
+    events.timed_out = NULL;
+}
+
 static void a_queue_that_the_driver_refuses_fails_in_its_turn(void **state)
 {
     volatile uint64_t value = 0;
@@ -1070,6 +1108,7 @@ int main(void)
         cmocka_unit_test(packets_of_queues_end_by_the_fences_of_their_queues),
         cmocka_unit_test(a_queue_is_limited_and_its_ids_go_on_behind_the_wrap),
         cmocka_unit_test(the_watchdog_looks_at_the_fence_of_a_queue),
+        cmocka_unit_test(a_queue_without_progress_times_out),
         cmocka_unit_test(a_queue_that_the_driver_refuses_fails_in_its_turn),
         cmocka_unit_test(a_fault_in_a_queue_is_told_like_any_other),
         cmocka_unit_test(a_packet_goes_at_once_and_retires_at_the_dpc),
