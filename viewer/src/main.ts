@@ -115,92 +115,62 @@ async function readRuns(): Promise<{ runs: { name: string; run: Run }[]; problem
     return { runs, problem };
 }
 
-function start(app: App, page: string, routes: Route[]): void {
-    const root = document.getElementById("page") as HTMLElement;
-    const main = h("main", { id: "main", tabindex: -1 });
-    const views = new Map<string, View>();
-    const nav = h("nav", { "aria-label": "Views" });
-    const shown = routes.filter(
-        r => r.title && (!r.needsStory || app.run) && (r.has?.(app) ?? true),
-    );
+/* Whether the page has what the view shows. */
+const isThere = (app: App, route: Route): boolean =>
+    (!route.needsStory || app.run !== null) && (route.has?.(app) ?? true);
+
+function navigation(shown: Route[]): { nav: HTMLElement; links: Map<string, HTMLAnchorElement> } {
     const links = new Map<string, HTMLAnchorElement>();
-    shown.forEach((route, i) => {
-        const a = h(
-            "a",
-            { href: `#${route.id}`, title: i < 9 ? `Key ${i + 1}` : null },
-            route.title,
-        );
-        links.set(route.id, a);
-        nav.append(a);
-    });
-    const themeButton = h("button", {
+    shown.forEach(({ id, title }, i) =>
+        links.set(id, h("a", { href: `#${id}`, title: i < 9 ? `Key ${i + 1}` : null }, title)),
+    );
+    return { nav: h("nav", { "aria-label": "Views" }, [...links.values()]), links };
+}
+
+function themeButton(): HTMLElement {
+    const button = h("button", {
         type: "button",
         class: "icon",
         title: "Light or dark (T)",
         click: nextTheme,
     });
-    const nameTheme = (): void => {
-        themeButton.textContent = isDark() ? "☀" : "☾";
-        themeButton.setAttribute("aria-label", isDark() ? "Change to light" : "Change to dark");
+    const name = (): void => {
+        button.textContent = isDark() ? "☀" : "☾";
+        button.setAttribute("aria-label", isDark() ? "Change to light" : "Change to dark");
     };
-    onTheme(nameTheme);
-    nameTheme();
-    const help = h("dialog", { class: "help", "aria-labelledby": "help-title" });
-    const helpButton = h(
+    onTheme(name);
+    name();
+    return button;
+}
+
+/* The list of keys: those of all views, and those of the one in sight. */
+class Help {
+    readonly dialog = h("dialog", { class: "help", "aria-labelledby": "help-title" });
+    readonly button = h(
         "button",
         {
             type: "button",
             class: "icon",
             title: "Keys (?)",
             "aria-label": "Keys",
-            click: () => showHelp(),
+            click: () => this.show(),
         },
         "?",
     );
-    const { word, isGood } = outcomeOf(app.facts);
-    const live = document.getElementById("live") as HTMLElement;
-    root.replaceChildren(
-        h(
-            "a",
-            {
-                class: "skip",
-                href: "#main",
-                click: (event: Event) => {
-                    event.preventDefault();
-                    main.focus();
-                },
-            },
-            "To the view",
-        ),
-        h(
-            "header",
-            { class: "top" },
-            h(
-                "div",
-                { class: "brand" },
-                h("strong", {}, "Drydock"),
-                h(
-                    "h1",
-                    { class: "what", title: titleOf(app.facts, page) },
-                    titleOf(app.facts, page),
-                ),
-                page === "run"
-                    ? h("span", { class: `outcome small ${isGood ? "good" : "bad"}` }, word)
-                    : null,
-            ),
-            nav,
-            h("div", { class: "tools" }, themeButton, helpButton),
-        ),
-        main,
-        live,
-        help,
-    );
-    document.title = `${titleOf(app.facts, page)} - Drydock`;
+    ofView: [string, string][] = [];
 
-    let current: View | null = null;
-    let currentKeys: [string, string][] = [];
-    function showHelp(): void {
-        const list = (title: string, keys: [string, string][]) => [
+    show(): void {
+        this.dialog.replaceChildren(
+            h("h2", { id: "help-title" }, "Keys"),
+            ...this.list("Everywhere", KEYS),
+            ...(this.ofView.length ? this.list("In this view", this.ofView) : []),
+            h("form", { method: "dialog" }, h("button", {}, "Close")),
+        );
+        if (!this.dialog.open) this.dialog.showModal();
+    }
+
+    private list(title: string, keys: [string, string][]): HTMLElement[] {
+        return [
             h("h3", {}, title),
             h(
                 "dl",
@@ -210,68 +180,112 @@ function start(app: App, page: string, routes: Route[]): void {
                 ),
             ),
         ];
-        help.replaceChildren(
-            h("h2", { id: "help-title" }, "Keys"),
-            ...list("Everywhere", KEYS),
-            ...(currentKeys.length ? list("In this view", currentKeys) : []),
-            h("form", { method: "dialog" }, h("button", {}, "Close")),
-        );
-        if (!help.open) help.showModal();
     }
+}
 
-    function route(): void {
-        const whole = decodeURI(location.hash.replace(/^#/, "")) || shown[0]?.id || "facts";
-        const [path, search = ""] = whole.split(/\?(.*)/s);
-        const id = path.split("/")[0];
-        const rest = path.slice(id.length + 1);
-        const found = routes.find(
-            r => r.id === id && (!r.needsStory || app.run) && (r.has?.(app) ?? true),
-        );
-        const query = new URLSearchParams(search);
-        if (rest) query.set("*", rest);
+function skipLink(main: HTMLElement): HTMLElement {
+    const skip = (event: Event): void => {
+        event.preventDefault();
+        main.focus();
+    };
+    return h("a", { class: "skip", href: "#main", click: skip }, "To the view");
+}
+
+function topOfPage(app: App, page: string, nav: HTMLElement, help: Help): HTMLElement {
+    const { word, isGood } = outcomeOf(app.facts);
+    const title = titleOf(app.facts, page);
+    return h(
+        "header",
+        { class: "top" },
+        h(
+            "div",
+            { class: "brand" },
+            h("strong", {}, "Drydock"),
+            h("h1", { class: "what", title }, title),
+            page === "run"
+                ? h("span", { class: `outcome small ${isGood ? "good" : "bad"}` }, word)
+                : null,
+        ),
+        nav,
+        h("div", { class: "tools" }, themeButton(), help.button),
+    );
+}
+
+/* What the address behind "#" says: a view, and what it shows. */
+function readAddress(fallback: string): { id: string; query: URLSearchParams } {
+    const whole = decodeURI(location.hash.replace(/^#/, "")) || fallback;
+    const [path, search = ""] = whole.split(/\?(.*)/s);
+    const id = path.split("/")[0];
+    const rest = path.slice(id.length + 1);
+    const query = new URLSearchParams(search);
+    if (rest) query.set("*", rest);
+    return { id, query };
+}
+
+/* Shows one view at a time in main, and makes it when it is first asked for. */
+class Router {
+    private readonly views = new Map<string, View>();
+    private current: View | null = null;
+
+    constructor(
+        private readonly app: App,
+        private readonly routes: Route[],
+        private readonly main: HTMLElement,
+        private readonly links: Map<string, HTMLAnchorElement>,
+        private readonly help: Help,
+    ) {}
+
+    go(fallback: string): void {
+        const { id, query } = readAddress(fallback);
         if (query.has("from") && query.has("to"))
-            app.time.set(Number(query.get("from")), Number(query.get("to")));
-        for (const [name, a] of links) {
+            this.app.time.set(Number(query.get("from")), Number(query.get("to")));
+        for (const [name, a] of this.links) {
             if (name === id || (id === "row" && name === "rows"))
                 a.setAttribute("aria-current", "page");
             else a.removeAttribute("aria-current");
         }
-        current?.left?.();
-        let element: HTMLElement;
-        current = null;
-        currentKeys = [];
+        this.current?.left?.();
+        this.current = null;
+        this.help.ofView = [];
         try {
-            if (!found)
-                throw new NoView(
-                    "This page has no such view: what it would show is not in the " +
-                        "record of the run, or was left out.",
-                );
-            let view = views.get(id);
-            if (!view) views.set(id, (view = found.make(app)));
-            element = view.element;
-            main.replaceChildren(element);
-            view.shown?.(query);
-            current = view;
-            currentKeys = view.help ?? [];
+            this.show(id, query);
         } catch (error) {
             if (!(error instanceof StoryError)) throw error;
-            element = section(
-                "Cannot be shown",
-                error instanceof NoView
-                    ? error.message
-                    : `The story in this page cannot be read: ${error.message}.`,
+            this.main.replaceChildren(
+                section(
+                    "Cannot be shown",
+                    error instanceof NoView
+                        ? error.message
+                        : `The story in this page cannot be read: ${error.message}.`,
+                ),
             );
-            main.replaceChildren(element);
         }
         window.scrollTo(0, 0);
     }
 
-    window.addEventListener("hashchange", route);
+    private show(id: string, query: URLSearchParams): void {
+        const found = this.routes.find(r => r.id === id && isThere(this.app, r));
+        if (!found)
+            throw new NoView(
+                "This page has no such view: what it would show is not in the " +
+                    "record of the run, or was left out.",
+            );
+        let view = this.views.get(id);
+        if (!view) this.views.set(id, (view = found.make(this.app)));
+        this.main.replaceChildren(view.element);
+        view.shown?.(query);
+        this.current = view;
+        this.help.ofView = view.help ?? [];
+    }
+}
+
+function listenToKeys(main: HTMLElement, shown: Route[], help: Help): void {
     document.addEventListener("keydown", event => {
         if (event.ctrlKey || event.metaKey || event.altKey) return;
         const target = event.target as HTMLElement;
-        if (target.closest("input, select, textarea, dialog")) return;
-        if (event.key === "?") showHelp();
+        /* A dialog that was just closed may have the focus until the next frame. */
+        if (target.closest("input, select, textarea, dialog[open]")) return;
+        if (event.key === "?") help.show();
         else if (event.key === "t" || event.key === "T") nextTheme();
         else if (event.key === "/") {
             const field = main.querySelector<HTMLInputElement>("input[type=search]");
@@ -282,7 +296,23 @@ function start(app: App, page: string, routes: Route[]): void {
         else return;
         event.preventDefault();
     });
-    route();
+}
+
+function start(app: App, page: string, routes: Route[]): void {
+    const root = document.getElementById("page") as HTMLElement;
+    const live = document.getElementById("live") as HTMLElement;
+    const main = h("main", { id: "main", tabindex: -1 });
+    const shown = routes.filter(r => r.title && isThere(app, r));
+    const { nav, links } = navigation(shown);
+    const help = new Help();
+    root.replaceChildren(skipLink(main), topOfPage(app, page, nav, help), main, live, help.dialog);
+    document.title = `${titleOf(app.facts, page)} - Drydock`;
+
+    const router = new Router(app, routes, main, links, help);
+    const go = (): void => router.go(shown[0]?.id || "facts");
+    window.addEventListener("hashchange", go);
+    listenToKeys(main, shown, help);
+    go();
 }
 
 function titleOf(facts: Facts, page: string): string {

@@ -12,6 +12,7 @@ import * as format from "./format.js";
 import { lifeOf, lifeTable } from "./life.js";
 import { tableGrid } from "./rows.js";
 import { onTheme } from "./theme.js";
+import { chip, chips, zoomTools } from "./toolbar.js";
 import { after, PaintTime, TileLayer, type TileFrame } from "./tiles.js";
 
 export type ColourBy = "process" | "use" | "moves" | "size";
@@ -206,6 +207,29 @@ export class SegmentMap {
         this.makePanels();
         onTheme(() => this.setColours(this.by));
 
+        const stage = h("div", { class: "stage" }, this.canvas.element);
+        this.element = h(
+            "div",
+            { class: isSmall ? "map small" : "map" },
+            h(
+                "div",
+                { class: "toolbar" },
+                h("label", { for: "map-colour" }, "Colour by "),
+                this.colourSelect(),
+                this.searchField(),
+                this.matches,
+                this.segmentChips(),
+                zoomTools(app.time, () => this.fit()),
+            ),
+            this.legendHolder,
+            isSmall ? stage : h("div", { class: "with-inspector" }, stage, this.inspector),
+            this.readout,
+        );
+        this.showLegend();
+        this.inspect();
+    }
+
+    private colourSelect(): HTMLElement {
         const select = h(
             "select",
             { id: "map-colour", change: () => this.setColours(select.value as ColourBy) },
@@ -213,6 +237,10 @@ export class SegmentMap {
                 h("option", { value, selected: value === this.by }, label),
             ),
         );
+        return select;
+    }
+
+    private searchField(): HTMLElement {
         const search = h("input", {
             type: "search",
             placeholder: "Find allocation",
@@ -224,74 +252,27 @@ export class SegmentMap {
         search.addEventListener("keydown", event => {
             if (event.key === "Enter") this.nextMatch();
         });
-        const segments = h(
-            "div",
-            { class: "chips", role: "group", "aria-label": "Segments" },
-            this.panels.map(panel => {
-                const button = h(
-                    "button",
-                    { type: "button", class: "chip", "aria-pressed": String(panel.isShown) },
-                    run.objectName(panel.segment + 1),
+        return search;
+    }
+
+    private segmentChips(): HTMLElement {
+        const press = (panel: Panel): boolean => {
+            panel.isShown = !panel.isShown;
+            this.canvas.refresh();
+            return panel.isShown;
+        };
+        return chips(
+            "Segments",
+            this.panels.map(panel =>
+                chip(
+                    panel.isShown,
+                    () => press(panel),
+                    this.run.objectName(panel.segment + 1),
                     " ",
                     h("small", {}, format.bytes(panel.bytes)),
-                );
-                button.addEventListener("click", () => {
-                    panel.isShown = !panel.isShown;
-                    button.setAttribute("aria-pressed", String(panel.isShown));
-                    this.canvas.refresh();
-                });
-                return button;
-            }),
-        );
-        const buttons = h(
-            "div",
-            { class: "tools", role: "group", "aria-label": "Zoom" },
-            h(
-                "button",
-                {
-                    type: "button",
-                    title: "Zoom in (+)",
-                    "aria-label": "Zoom in",
-                    click: () => app.time.zoom((app.time.t0 + app.time.t1) / 2, 0.5),
-                },
-                "+",
-            ),
-            h(
-                "button",
-                {
-                    type: "button",
-                    title: "Zoom out (-)",
-                    "aria-label": "Zoom out",
-                    click: () => app.time.zoom((app.time.t0 + app.time.t1) / 2, 2),
-                },
-                "−",
-            ),
-            h(
-                "button",
-                { type: "button", title: "All of it (Home)", click: () => this.fit() },
-                "Fit",
+                ),
             ),
         );
-        const stage = h("div", { class: "stage" }, this.canvas.element);
-        this.element = h(
-            "div",
-            { class: isSmall ? "map small" : "map" },
-            h(
-                "div",
-                { class: "toolbar" },
-                h("label", { for: "map-colour" }, "Colour by "),
-                select,
-                search,
-                this.matches,
-                segments,
-                buttons,
-            ),
-            this.legendHolder,
-            isSmall ? stage : h("div", { class: "with-inspector" }, stage, this.inspector),
-            this.readout,
-        );
-        this.showLegend();
-        this.inspect();
     }
 
     /* A column of places, or of ranges, in the row of a band. */

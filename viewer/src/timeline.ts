@@ -22,6 +22,7 @@ import {
 import { fitText } from "./map.js";
 import { argumentValue, details, rowName } from "./rows.js";
 import { onTheme } from "./theme.js";
+import { chip, chips, zoomTools } from "./toolbar.js";
 import { after, PaintTime, TileLayer, type TileFrame } from "./tiles.js";
 
 const LEFT = 150,
@@ -104,86 +105,19 @@ export class Timeline {
             this.showLegend();
         });
 
-        const search = (this.search = h("input", {
-            type: "search",
-            placeholder: "Find: TRANSFER a17",
-            "aria-label": "Find slices by their name, objects or status",
-            spellcheck: "false",
-            class: "find",
-        }));
-        let timer = 0;
-        search.addEventListener("input", () => {
-            clearTimeout(timer);
-            timer = window.setTimeout(() => this.find(search.value), 150);
-        });
-        search.addEventListener("keydown", event => {
-            if (event.key !== "Enter") return;
-            clearTimeout(timer);
-            this.find(search.value);
-            this.nextMatch(event.shiftKey ? -1 : 1);
-        });
-        const groups = [...new Set(slices.lanes.map(l => l.group))];
-        const chips = h(
-            "div",
-            { class: "chips", role: "group", "aria-label": "Lanes" },
-            groups.map(group => {
-                const button = h(
-                    "button",
-                    { type: "button", class: "chip", "aria-pressed": "true" },
-                    group,
-                );
-                button.addEventListener("click", () => {
-                    if (this.hiddenGroups.has(group)) this.hiddenGroups.delete(group);
-                    else this.hiddenGroups.add(group);
-                    button.setAttribute("aria-pressed", String(!this.hiddenGroups.has(group)));
-                    this.showLegend();
-                    this.canvas.refresh();
-                });
-                return button;
-            }),
-        );
-        const middle = (): number => (app.time.t0 + app.time.t1) / 2;
+        this.search = this.searchField();
         this.element = h(
             "div",
             { class: "timeline" },
             h(
                 "div",
                 { class: "toolbar" },
-                search,
+                this.search,
                 this.matches,
-                chips,
-                h(
-                    "div",
-                    { class: "tools", role: "group", "aria-label": "Zoom" },
-                    h(
-                        "button",
-                        {
-                            type: "button",
-                            "aria-label": "Zoom in",
-                            title: "Zoom in (+)",
-                            click: () => app.time.zoom(middle(), 0.5),
-                        },
-                        "+",
-                    ),
-                    h(
-                        "button",
-                        {
-                            type: "button",
-                            "aria-label": "Zoom out",
-                            title: "Zoom out (-)",
-                            click: () => app.time.zoom(middle(), 2),
-                        },
-                        "−",
-                    ),
-                    h(
-                        "button",
-                        {
-                            type: "button",
-                            title: "All of it (Home)",
-                            click: () => app.time.set(run.begin, run.end),
-                        },
-                        "Fit",
-                    ),
+                this.groupChips(),
+                zoomTools(
+                    app.time,
+                    () => app.time.set(run.begin, run.end),
                     h(
                         "button",
                         {
@@ -206,6 +140,45 @@ export class Timeline {
         );
         this.showLegend();
         this.inspect();
+    }
+
+    private searchField(): HTMLInputElement {
+        const search = h("input", {
+            type: "search",
+            placeholder: "Find: TRANSFER a17",
+            "aria-label": "Find slices by their name, objects or status",
+            spellcheck: "false",
+            class: "find",
+        });
+        let timer = 0;
+        search.addEventListener("input", () => {
+            clearTimeout(timer);
+            timer = window.setTimeout(() => this.find(search.value), 150);
+        });
+        search.addEventListener("keydown", event => {
+            if (event.key !== "Enter") return;
+            clearTimeout(timer);
+            this.find(search.value);
+            this.nextMatch(event.shiftKey ? -1 : 1);
+        });
+        return search;
+    }
+
+    private groupChips(): HTMLElement {
+        const { hiddenGroups } = this;
+        const press = (group: string): boolean => {
+            const shows = hiddenGroups.delete(group);
+            if (!shows) hiddenGroups.add(group);
+            this.showLegend();
+            this.canvas.refresh();
+            return shows;
+        };
+        return chips(
+            "Lanes",
+            [...new Set(this.slices.lanes.map(lane => lane.group))].map(group =>
+                chip(true, () => press(group), group),
+            ),
+        );
     }
 
     private colourOf(i: number): number {
