@@ -374,7 +374,9 @@ function steps(facts: Facts): HTMLElement | null {
     let at = 0;
     return section(
         "Slowdown by step",
-        "Time of each step of the case, against the same step with room for everything.",
+        list.some(s => slow(s) > 0)
+            ? "Time of each step of the case, against the same step with room for everything."
+            : "Time of each step of the case; no run with room for everything was played beside it.",
         table(
             "Steps",
             [
@@ -754,6 +756,13 @@ function notices({ facts, run, problem }: App): HTMLElement[] {
 const isThere = (e: HTMLElement | null): e is HTMLElement => e !== null;
 
 /* What was counted, by name. */
+function optionValue(key: string, value: string): string {
+    if (!/^\d+$/.test(value)) return value;
+    return /memory|aperture|buffer$|invisible/.test(key)
+        ? format.bytes(Number(value))
+        : format.count(Number(value));
+}
+
 /* What the case or the command line says of the run; all other options are as by default. */
 function optionsOf(facts: Facts): HTMLElement | null {
     const options = Object.entries(objectIn(facts, "options"));
@@ -765,12 +774,7 @@ function optionsOf(facts: Facts): HTMLElement | null {
             "Options",
             options.map(([key, value]): [Child, Child] => [
                 key,
-                link(
-                    `facts/options.${key}`,
-                    /memory|aperture|buffer$|invisible/.test(key) && /^\d+$/.test(String(value))
-                        ? format.bytes(Number(value))
-                        : String(value),
-                ),
+                link(`facts/options.${key}`, optionValue(key, String(value))),
             ]),
         ),
     );
