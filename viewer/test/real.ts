@@ -303,7 +303,9 @@ async function campaign(browser: Browser, shots: Shots): Promise<void> {
         await go(page, "finding/0");
         const said = (await page.locator("main").textContent()) ?? "";
         check(
-            /drydock replay dock\/findings\/\S+\.case/.test(said),
+            /^drydock replay dock\/findings\/\S+\.case/.test(
+                (await page.locator(".copyable code").first().textContent()) ?? "",
+            ),
             "campaign: the command of a finding plays its smallest case",
         );
         check(
