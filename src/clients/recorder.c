@@ -300,15 +300,20 @@ static void name_place(const struct place *place)
         place->allocation->held_names++;
 }
 
+/* No more references go into its line: it is opaque from there on. */
+static bool is_full(struct held *held)
+{
+    const bool is_full = held->deed_count * 2 + 2 > MOST_REFERENCES;
+
+    held->is_opaque |= is_full;
+    return is_full;
+}
+
 static void keep_piece(struct held *held, const struct seen_access *access)
 {
     const struct seen_process *process = held->context->process;
     struct deed deed = {.kind = access->kind, .bytes = access->bytes};
 
-    if (held->deed_count * 2 + 2 > MOST_REFERENCES) {
-        held->is_opaque = true;
-        return;
-    }
     if (held->deed_count == held->deed_room) {
         const unsigned room = held->deed_room ? held->deed_room * 2 : 4;
         struct deed *more = realloc(held->deeds, room * sizeof *more);
@@ -347,7 +352,7 @@ static void keep_deed(void *context, const struct seen_access *access)
     held->is_opaque |= access->kind == SEEN_UNKNOWN;
     if (access->kind == SEEN_UNKNOWN || access->kind == SEEN_SIGNAL)
         return;
-    for (uint64_t left = access->bytes; left; left -= piece.bytes) {
+    for (uint64_t left = access->bytes; left && !is_full(held); left -= piece.bytes) {
         piece.bytes = in_mapping(process, piece.source, left);
         piece.bytes = in_mapping(process, piece.destination, piece.bytes);
         keep_piece(held, &piece);
@@ -711,8 +716,6 @@ void recorder_case_called(struct recorder_case *recorder, void *client,
                         SEEN_DEVICE)
             : NULL;
 
-    if (call->function == D3DKMT_FN_CreateAllocation2)
-        recorder->created_count = 0;
     if (!device)
         return;
     drop_all_of(recorder, process, device, NULL);
@@ -762,6 +765,7 @@ void recorder_case_behind(struct recorder_case *recorder, void *client,
             if (object && object->device && i < recorder->created_count)
                 created_allocation(recorder, object, &recorder->created[i]);
         }
+        recorder->created_count = 0;
         break;
     }
     case D3DKMT_FN_OfferAllocations: {
@@ -842,7 +846,7 @@ bool recorder_case_write(struct recorder_case *recorder, FILE *file,
 {
     fflush(recorder->head);
     fflush(recorder->body);
-    fprintf(file, "drydock-case 1\n# Recorded by drydock exec: what the client did, without it.\n");
+    fprintf(file, "drydock-case 1\n# Recorded by Drydock: what the client did, without it.\n");
     fputs("name \"", file);
     for (unsigned i = 0; board->title[i] && i < 100; i++)
         fputc(board->title[i] < ' ' || strchr("\"\\\177", board->title[i]) ? '_' : board->title[i],
@@ -857,5 +861,6 @@ bool recorder_case_write(struct recorder_case *recorder, FILE *file,
     fwrite(recorder->head_text, 1, recorder->head_size, file);
     fputc('\n', file);
     write_body(recorder, file);
+    recorder->seen->is_lost |= ferror(recorder->head) || ferror(recorder->body);
     return !fflush(file) && !ferror(file) && !recorder->seen->is_lost;
 }

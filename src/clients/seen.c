@@ -379,8 +379,12 @@ static void promise(struct seen_object *fence, uint64_t value, struct seen_objec
 static void promise_all(struct seen_process *process, UINT count, const D3DKMT_HANDLE *handles,
                         const UINT64 *values, struct seen_object *context)
 {
-    for (UINT i = 0; i < count; i++)
-        promise(seen_find(process, handles[i], SEEN_FENCE), values[i], context);
+    for (UINT i = 0; i < count; i++) {
+        struct seen_object *fence = seen_find(process, handles[i], SEEN_FENCE);
+
+        if (fence)
+            promise(fence, values[i], context);
+    }
 }
 
 struct signals {
@@ -555,6 +559,8 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
     case D3DKMT_FN_CreateSynchronizationObject2: {
         const D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *arguments = call->arguments;
 
+        if (arguments->Info.Type != D3DDDI_MONITORED_FENCE)
+            break;
         device = seen_find(process, arguments->hDevice, SEEN_DEVICE);
         object = add(seen, process, SEEN_FENCE, arguments->hSyncObject, device);
         if (!object)
@@ -654,6 +660,8 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
     case D3DKMT_FN_SignalSynchronizationObjectFromGpu2: {
         const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *arguments = call->arguments;
 
+        if (arguments->Flags.EnqueueCpuEvent)
+            break;
         promise_all(process, arguments->ObjectCount, arguments->ObjectHandleArray,
                     arguments->MonitoredFenceValueArray,
                     seen_find(process, arguments->BroadcastContextArray[0], SEEN_CONTEXT));
@@ -834,7 +842,7 @@ static void tell_of_model(void *context, const struct drydock_gpu_access *access
         .value = access->value};
 
     if (access->kind == DRYDOCK_GPU_WRITE && seen_fence_at(walk->process, access->to))
-        seen.kind = SEEN_SIGNAL;
+        seen.kind = access->value ? SEEN_SIGNAL : SEEN_UNKNOWN;
     walk->each(walk->context, &seen);
 }
 

@@ -1,7 +1,7 @@
 /*
  * Ranges of addresses that a client process has: a set, ascending, of which no two touch.
  *
- * Place      bench. Of seen.h: what is reserved, and what calls have given at any time.
+ * Place      clients. Of seen.h: what is reserved, and what calls have given at any time.
  * Errors     seen_ranges_add(): false, no memory; the set is as before.
  * Units      Half open, [start, end).
  */

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,13 @@
 #define RECORD_VARIABLE   "DRYDOCK_RECORD"
 #define USUAL_LOCAL_BYTES (UINT64_C(4) << 30) /* where the other library does not say */
 #define MOST_SYSTEM_BYTES (UINT64_C(1) << 40) /* of a case */
+
+/* Its calls of its own functions are not ours; sanitizers do not have that. */
+#ifdef __SANITIZE_ADDRESS__
+#define OWN_NAMES_FIRST 0
+#else
+#define OWN_NAMES_FIRST RTLD_DEEPBIND
+#endif
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -31,6 +39,7 @@ static struct {
     struct seen seen;
     struct recorder_case *recorder;
     uint64_t local_bytes;
+    char record[2 * PATH_MAX]; /* its path */
 } passing;
 
 static bool read_own(void *client, uint64_t address, void *out, uint64_t bytes)
@@ -48,6 +57,24 @@ static bool is_own_file(const char *path)
            !stat(path, &named) && own.st_dev == named.st_dev && own.st_ino == named.st_ino;
 }
 
+/* Where the record goes: each process has a file of its own, the second one with its number. */
+static bool choose_record(void)
+{
+    const char *path = getenv(RECORD_VARIABLE);
+    char folder[PATH_MAX] = "";
+    int length;
+
+    if (!path || !*path)
+        return false;
+    if (path[0] != '/' && !getcwd(folder, sizeof folder))
+        folder[0] = '\0';
+    length = snprintf(passing.record, sizeof passing.record, "%s%s%s", folder, folder[0] ? "/" : "",
+                      path);
+    if (length > 0 && (size_t)length + 12 < sizeof passing.record && !access(passing.record, F_OK))
+        snprintf(passing.record + length, 12, ".%d", (int)getpid());
+    return true;
+}
+
 static void open_library(void)
 {
     const struct seen_source source = {.read = read_own};
@@ -57,12 +84,12 @@ static void open_library(void)
     if (!passing.is_on)
         return;
     /* Not dlopen(): libdrydock-wsl.so gives this library in place of WSL's there. */
-    passing.library = dlmopen(LM_ID_BASE, path, RTLD_NOW | RTLD_LOCAL);
+    passing.library = dlmopen(LM_ID_BASE, path, RTLD_NOW | RTLD_LOCAL | OWN_NAMES_FIRST);
     if (!passing.library) {
         fprintf(stderr, "drydock: " PASS_VARIABLE ": %s\n", dlerror());
         return;
     }
-    if (!getenv(RECORD_VARIABLE))
+    if (!choose_record())
         return;
     passing.memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
     seen_init(&passing.seen, &source);
@@ -70,6 +97,8 @@ static void open_library(void)
     passing.local_bytes = USUAL_LOCAL_BYTES;
     if (passing.memory >= 0 && passing.recorder)
         passing.recorded = getpid();
+    else
+        fprintf(stderr, "drydock: " RECORD_VARIABLE ": no memory for a record\n");
 }
 
 bool passing_is_on(void)
@@ -161,30 +190,38 @@ static void tell_of_call(const struct client_call *call)
             passing.recorder, the_client(),
             ((const D3DKMT_SUBMITCOMMAND *)call->arguments)->BroadcastContext[0]);
         break;
-    case D3DKMT_FN_CreateDevice:
-        ask_for_memory(((const D3DKMT_CREATEDEVICE *)call->arguments)->hAdapter);
-        break;
     default:
         break;
     }
+}
+
+/* True: the lock is held, and the record goes on. It ends while other threads make calls. */
+static bool begin_telling(void)
+{
+    if (!passing.recorder)
+        return false;
+    pthread_mutex_lock(&lock);
+    if (passing.recorded && passing.recorded == getpid())
+        return true;
+    pthread_mutex_unlock(&lock);
+    return false;
 }
 
 NTSTATUS passing_call(unsigned function, void *arguments)
 {
     NTSTATUS (*other)(void *) = (NTSTATUS(*)(void *))(uintptr_t)function_of(function);
     struct client_call call = {.function = function, .arguments = arguments};
-    const bool is_recorded = passing.recorded && passing.recorded == getpid();
 
     if (!other)
         return STATUS_NOT_SUPPORTED;
-    if (is_recorded) {
-        pthread_mutex_lock(&lock);
+    if (begin_telling()) {
         recorder_case_called(passing.recorder, the_client(), &call);
         pthread_mutex_unlock(&lock);
     }
     call.status = other(arguments); /* which may wait for other threads' calls */
-    if (is_recorded) {
-        pthread_mutex_lock(&lock);
+    if (function == D3DKMT_FN_CreateDevice && NT_SUCCESS(call.status))
+        ask_for_memory(((const D3DKMT_CREATEDEVICE *)arguments)->hAdapter);
+    if (begin_telling()) {
         tell_of_call(&call);
         pthread_mutex_unlock(&lock);
     }
@@ -193,7 +230,7 @@ NTSTATUS passing_call(unsigned function, void *arguments)
 
 static void __attribute__((destructor)) write_record(void)
 {
-    const char *path = getenv(RECORD_VARIABLE);
+    const char *path = passing.record;
     const struct recorder_board board = {
         .title = program_invocation_short_name,
         .local_bytes = passing.local_bytes,
@@ -202,7 +239,7 @@ static void __attribute__((destructor)) write_record(void)
         .seed = 1};
     FILE *file;
 
-    if (!path || !passing.recorded || passing.recorded != getpid())
+    if (!passing.recorded || passing.recorded != getpid())
         return;
     pthread_mutex_lock(&lock);
     passing.recorded = 0;
@@ -213,7 +250,5 @@ static void __attribute__((destructor)) write_record(void)
                 passing.seen.is_lost ? "no memory" : strerror(errno));
     if (file)
         fclose(file);
-    recorder_case_destroy(passing.recorder);
-    seen_fini(&passing.seen);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&lock); /* what there is of the record goes with the process */
 }

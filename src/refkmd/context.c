@@ -5,6 +5,7 @@
 #include "refkmd/memory/save_area.h"
 #include "refkmd/memory/segments.h"
 #include "refkmd/registers.h"
+#include "refkmd/work/interrupt.h"
 
 #include <ntstatus.h>
 
@@ -122,6 +123,9 @@ NTSTATUS NTAPI RefKmdCreateHwQueue(IN_CONST_HANDLE hHwContext, INOUT_PDXGKARG_CR
 
 NTSTATUS NTAPI RefKmdDestroyHwQueue(IN_CONST_HANDLE hHwQueue)
 {
+    const struct refkmd_hw_queue *queue = hHwQueue;
+
+    refkmd_leave_queue(queue->context->device->adapter, queue);
     refkmd_free(hHwQueue);
     return STATUS_SUCCESS;
 }

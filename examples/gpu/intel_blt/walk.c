@@ -160,11 +160,13 @@ static bool tell_packet(struct walker *walker, const struct packet *packet, uint
     case IBLT_MEM_SET:
         return tell_blit(walker);
     case IBLT_MI_STORE_DATA:
-        if (count > 3 && !(words[0] & IBLT_STORE_GGTT))
+        if (count < 4 || ((words[0] & IBLT_STORE_QWORDS) && count % 2 == 0))
+            return false;
+        if (!(words[0] & IBLT_STORE_GGTT))
             tell(walker, DRYDOCK_GPU_WRITE, 0, iblt_wide(words + 1) & ~UINT64_C(3),
                  4 * (uint64_t)(count - 3),
                  words[0] & IBLT_STORE_QWORDS ? iblt_wide(words + 3) : 0);
-        return count > 3;
+        return true;
     case IBLT_MI_STORE_REGISTER:
         if (!(words[0] & IBLT_STORE_GGTT))
             tell(walker, DRYDOCK_GPU_WRITE, 0, iblt_wide(words + 2) & ~UINT64_C(3), 4, 0);
@@ -174,11 +176,13 @@ static bool tell_packet(struct walker *walker, const struct packet *packet, uint
              iblt_wide(words + 1) & ~UINT64_C(3), 4, 0);
         return true;
     case IBLT_MI_FLUSH_DW:
+        if (count != 4 && count != IBLT_FLUSH_WORDS)
+            return false;
         if (count < IBLT_FLUSH_WORDS)
             engine->words[4] = 0;
         tell_post_sync(walker, words[0] >> 14 & 3, words[1] & IBLT_ADDRESS_GGTT,
                        iblt_wide(words + 1), words + 3);
-        return count >= 4;
+        return true;
     case IBLT_PIPE_CONTROL:
         tell_post_sync(walker, words[1] >> 14 & 3, words[1] & 1u << 24, iblt_wide(words + 2),
                        words + 4);

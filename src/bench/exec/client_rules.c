@@ -173,9 +173,13 @@ static void evict(struct client_rules *rules, const D3DKMT_EVICT *arguments)
 
 /* ---- Submissions ----------------------------------------------------------------------------- */
 
+/* Pieces of accesses that are looked at of one batch: everybody waits meanwhile. */
+#define MOST_PIECES 8192u
+
 struct judged_batch {
     struct client_rules *rules;
     struct seen_object *context;
+    unsigned pieces;
 };
 
 static void check_piece(struct judged_batch *batch, const struct seen_mapping *mapping, uint64_t va,
@@ -217,7 +221,7 @@ static void check_access(struct judged_batch *batch, uint64_t va, uint64_t bytes
     const uint64_t end = bytes <= UINT64_MAX - va ? va + bytes : UINT64_MAX;
     uint64_t piece;
 
-    for (uint64_t at = va; at < end; at += piece) {
+    for (uint64_t at = va; at < end && batch->pieces++ < MOST_PIECES; at += piece) {
         const struct seen_mapping *mapping = seen_mapping_at(batch->rules->process, at);
 
         if (!mapping || !mapping->allocation) {
@@ -256,7 +260,8 @@ static void judge_access(void *context, const struct seen_access *access)
         check_access(batch, access->source, access->bytes, false);
     if (access->destination)
         check_access(batch, access->destination, access->bytes, true);
-    client_rules_keep_source(batch->rules, access);
+    if (!batch->rules->seen->source.walk_batch) /* a model tells of more than is read */
+        client_rules_keep_source(batch->rules, access);
 }
 
 static void submit(struct client_rules *rules, const D3DKMT_SUBMITCOMMAND *arguments)
@@ -637,6 +642,7 @@ void client_rules_ended(struct client_rules *rules, void *client, const struct d
     const D3DKMT_SUBMITCOMMAND *arguments = call->arguments;
     struct seen_object *context;
 
+    rules->writing = NULL;
     if (!begin(rules, client, call))
         return;
     switch (call->function) {

@@ -72,6 +72,32 @@ static uint64_t client_address(const struct seen_process *process, uint64_t va, 
     return seen_cpu_address(mapping->allocation) + mapping->offset + (va - mapping->start);
 }
 
+/* False: the batch itself writes there in front of the read. */
+static bool is_from_before(struct client_rules *rules, const struct batch *source)
+{
+    if (rules->writing != rules->call)
+        return true;
+    for (unsigned i = 0; i < min_u64(rules->written_count, MOST_SOURCES); i++) {
+        if (rules->written[i].address < source->address + source->bytes &&
+            source->address < rules->written[i].address + rules->written[i].bytes)
+            return false;
+    }
+    return rules->written_count <= MOST_SOURCES;
+}
+
+static void note_written(struct client_rules *rules, uint64_t address, uint64_t bytes)
+{
+    if (rules->writing != rules->call)
+        rules->written_count = 0;
+    rules->writing = rules->call;
+    if (rules->written_count < MOST_SOURCES) {
+        rules->written[rules->written_count].address = address;
+        rules->written[rules->written_count].bytes = bytes;
+    }
+    if (rules->written_count <= MOST_SOURCES)
+        rules->written_count++;
+}
+
 /*
  * What is read, and nothing on the GPU writes as far as is known, is the client's to leave alone.
  * The batch has the number that the call gives it when it succeeds.
@@ -87,6 +113,7 @@ void client_rules_keep_source(struct client_rules *rules, const struct seen_acce
     struct batch source = {.process = rules->process,
                            .use = {context, rules->seen->submissions + 1},
                            .bytes = min_u64(access->bytes, SOURCE_BYTES)};
+    bool is_new;
 
     for (unsigned i = 0; written && i < MOST_SOURCES; i++) {
         struct batch *other = &rules->sources[i];
@@ -96,7 +123,10 @@ void client_rules_keep_source(struct client_rules *rules, const struct seen_acce
             other->process = NULL;
     }
     source.address = client_address(rules->process, access->source, access->bytes, &allocation);
-    if (!context || !source.address || !source.bytes || client_rules_is_running(&allocation->used))
+    is_new = source.address && is_from_before(rules, &source);
+    if (written)
+        note_written(rules, written, access->bytes);
+    if (!context || !is_new || !source.bytes || client_rules_is_running(&allocation->used))
         return;
     source.hash = hash_memory(source.process, source.address, source.bytes);
     if (source.hash)
@@ -157,6 +187,14 @@ void client_rules_keep_hidden(struct client_rules *rules, const struct seen_obje
 {
     if (!allocation || !allocation->hidden_address)
         return;
+    for (unsigned i = 0; i < MOST_HIDDEN; i++) {
+        struct hidden *hidden = &rules->hidden[i];
+
+        if (hidden->process == rules->process &&
+            hidden->address < allocation->hidden_address + allocation->bytes &&
+            allocation->hidden_address < hidden->address + hidden->bytes)
+            hidden->process = NULL; /* the addresses were another lock's since */
+    }
     rules->hidden[rules->next_hidden++ % MOST_HIDDEN] =
         (struct hidden){.process = rules->process,
                         .address = allocation->hidden_address,

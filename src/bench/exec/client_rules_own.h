@@ -50,6 +50,12 @@ struct client_rules {
     struct batch batches[MOST_BATCHES], sources[MOST_SOURCES];
     struct hidden hidden[MOST_HIDDEN];
     unsigned next_batch, next_source, next_hidden;
+    /* What the batch of the call has written so far, where the client sees it. */
+    const struct d3dkmt_call *writing;
+    struct {
+        uint64_t address, bytes;
+    } written[MOST_SOURCES];
+    unsigned written_count; /* MOST_SOURCES + 1: more than there is room for */
     /* Of the call that is looked at. */
     struct seen_process *process;
     const struct d3dkmt_call *call;

@@ -954,6 +954,55 @@ static void what_is_offered_with_its_resource_is_offered(void **state)
     test_on_board_that_may_fault(16 * MIB, offer_resource);
 }
 
+/* One batch fills what the client sees, and copies it on: the client has changed nothing. */
+static void fill_and_copy(struct exec_session *session)
+{
+    struct world world = {.session = session};
+    D3DKMT_SUBMITCOMMAND submit = {.BroadcastContextCount = 1};
+    struct {
+        struct sgpu_packet_copy first, second;
+        struct sgpu_packet_fence fence;
+    } packets = {.first.header = SGPU_PACKET_HEADER(SGPU_OP_COPY, sizeof packets.first / 4),
+                 .second.header = SGPU_PACKET_HEADER(SGPU_OP_COPY, sizeof packets.second / 4),
+                 .fence.header = SGPU_PACKET_HEADER(SGPU_OP_FENCE, sizeof packets.fence / 4)};
+    struct test_buffer last, more[12];
+    uint8_t *memory;
+
+    test_client_start(&world.client, session);
+    make(&world, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, &world.a);
+    make(&world, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, &world.b);
+    make(&world, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, &last);
+    test_let_run(session);
+    memory = test_lock(&world.client, &world.a);
+    memset(memory, 7, MIB);
+    test_lock(&world.client, &world.b);
+    packets.first.source = world.a.va;
+    packets.first.destination = packets.second.source = world.b.va;
+    packets.second.destination = last.va;
+    packets.first.bytes = packets.second.bytes = MIB;
+    packets.fence.address = world.client.fence_va;
+    packets.fence.value = ++world.client.next_value;
+    memcpy(world.client.command_memory, &packets, sizeof packets);
+    submit.Commands = world.client.command_va;
+    submit.CommandLength = sizeof packets;
+    submit.BroadcastContext[0] = world.client.context;
+    assert_int_equal(TEST_CALL(&world.client, SubmitCommand, &submit), STATUS_SUCCESS);
+    for (unsigned i = 0; i < ARRAY_COUNT(more); i++) { /* calls while it runs */
+        make_of(&world, SGPU_UMD_NO_APERTURE, 65536, &more[i]);
+        ask(&world, &more[i], 0, 1, NULL);
+        for (unsigned k = 0; k < 3; k++)
+            exec_step(session);
+    }
+    finish(&world, packets.fence.value);
+    test_client_close(&world.client);
+    assert_string_equal(test_breaches[CLIENT_RULE_MEMORY_CHANGED], "");
+}
+
+static void what_a_batch_writes_and_reads_is_its_own(void **state)
+{
+    test_on_board(16 * MIB, fill_and_copy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -961,6 +1010,7 @@ int main(void)
         cmocka_unit_test(nothing_is_told_of_who_keeps_it),
         cmocka_unit_test(a_rule_is_told_once_of_each_process_and_counted_each_time),
         cmocka_unit_test(what_is_offered_with_its_resource_is_offered),
+        cmocka_unit_test(what_a_batch_writes_and_reads_is_its_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,12 +114,55 @@ static BOOLEAN report_queues(struct refkmd_adapter *adapter, UINT ordinal)
         if (!submission->queue || !has_value(submission))
             break;
         node->oldest++;
-        refkmd_log_end(adapter, ordinal, submission->queue->context);
+        if (submission->queue->context) /* else its queue has gone, and the end is in the log */
+            refkmd_log_end(adapter, ordinal, submission->queue->context);
     }
     if (node->oldest == oldest)
         return FALSE;
     report_fence_write(adapter, ordinal);
     return TRUE;
+}
+
+struct leaving_queue {
+    struct refkmd_adapter *adapter;
+    const struct refkmd_hw_queue *queue;
+};
+
+static BOOLEAN NTAPI leave_queue(PVOID context)
+{
+    static const struct refkmd_hw_queue gone;
+    static const volatile UINT64 nothing;
+    const struct leaving_queue *leaving = context;
+    const UINT ordinal = leaving->queue->context->node;
+    struct refkmd_node *node = &leaving->adapter->nodes[ordinal];
+    UINT i;
+
+    report_queues(leaving->adapter, ordinal);
+    for (i = node->oldest; i != node->newest; i++) {
+        struct refkmd_submission *submission = &node->submissions[i % SGPU_QUEUE_SLOTS];
+
+        if (submission->queue != leaving->queue)
+            continue;
+        submission->queue = &gone;
+        submission->progress = 0;
+        submission->progress_value = &nothing;
+        refkmd_log_end(leaving->adapter, ordinal, leaving->queue->context);
+    }
+    return TRUE;
+}
+
+/*
+ * The kernel knows the end of the queue's work by the values in memory (HWQ-011), and the interrupt
+ * that tells of it may not have come, or be lost: what the ring has of the queue does not name it
+ * any more.
+ */
+void refkmd_leave_queue(struct refkmd_adapter *adapter, const struct refkmd_hw_queue *queue)
+{
+    struct leaving_queue leaving;
+
+    leaving.adapter = adapter;
+    leaving.queue = queue;
+    refkmd_synchronize(adapter, leave_queue, &leaving);
 }
 
 /*

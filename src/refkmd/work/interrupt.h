@@ -24,6 +24,9 @@ BOOLEAN refkmd_report_progress(struct refkmd_adapter *adapter, UINT ordinal, BOO
  */
 BOOLEAN refkmd_report_preemption(struct refkmd_adapter *adapter, UINT ordinal);
 
+/* What the ring has of a queue that goes, whose work has ended, does not name it any more. */
+void refkmd_leave_queue(struct refkmd_adapter *adapter, const struct refkmd_hw_queue *queue);
+
 /* Nothing submitted to the node is unfinished. */
 BOOLEAN refkmd_node_is_drained(const struct refkmd_node *node);
 
