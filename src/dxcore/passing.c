@@ -29,6 +29,7 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t handles = PTHREAD_MUTEX_INITIALIZER; /* before the lock */
 static struct {
     bool is_on;
     void *library; /* the other one; NULL: it could not be opened */
@@ -207,13 +208,24 @@ static bool begin_telling(void)
     return false;
 }
 
+/* A handle that goes may be another object's as soon as the call that destroys has returned. */
+static bool gives_or_takes_handles(unsigned function)
+{
+    const char *name = d3dkmt_function_name(function);
+
+    return name && (strncmp(name, "Create", 6) == 0 || strncmp(name, "Destroy", 7) == 0);
+}
+
 NTSTATUS passing_call(unsigned function, void *arguments)
 {
     NTSTATUS (*other)(void *) = (NTSTATUS(*)(void *))(uintptr_t)function_of(function);
     struct client_call call = {.function = function, .arguments = arguments};
+    const bool is_in_order = passing.recorder && gives_or_takes_handles(function);
 
     if (!other)
         return STATUS_NOT_SUPPORTED;
+    if (is_in_order)
+        pthread_mutex_lock(&handles);
     if (begin_telling()) {
         recorder_case_called(passing.recorder, the_client(), &call);
         pthread_mutex_unlock(&lock);
@@ -225,6 +237,8 @@ NTSTATUS passing_call(unsigned function, void *arguments)
         tell_of_call(&call);
         pthread_mutex_unlock(&lock);
     }
+    if (is_in_order)
+        pthread_mutex_unlock(&handles);
     return call.status;
 }
 
