@@ -178,37 +178,30 @@ static uint64_t key_of_range(const struct seen_content *content, uint64_t offset
     return content && content->key && skipped % 4096 == 0 ? content->key + skipped / 4096 : 0;
 }
 
-/* What is left of a content beside the range, at most two pieces. */
+/* Takes the range out of the contents: of each a piece beside it is left. */
 static void cut(struct seen_object *allocation, uint64_t offset, uint64_t bytes)
 {
-    struct seen_content kept[2];
     const unsigned count = allocation->content_count;
     unsigned last = 0;
 
     for (unsigned i = 0; i < count; i++) {
-        const struct seen_content old = allocation->contents[i];
-        unsigned pieces = 0;
+        struct seen_content kept = allocation->contents[i];
+        const uint64_t end = kept.offset + kept.bytes;
 
-        if (old.offset >= offset + bytes || old.offset + old.bytes <= offset) {
-            allocation->contents[last++] = old;
-            continue;
+        if (kept.offset < offset + bytes && end > offset) {
+            /* Of two pieces the second has no room while the list is read: it is forgotten. */
+            if (kept.offset < offset) {
+                kept.bytes = offset - kept.offset;
+            } else if (end > offset + bytes) {
+                kept.key = key_of_range(&kept, offset + bytes);
+                kept.offset = offset + bytes;
+                kept.bytes = end - kept.offset;
+            } else {
+                continue;
+            }
+            kept.hash = 0;
         }
-        if (old.offset < offset) {
-            kept[pieces] = old;
-            kept[pieces].hash = 0;
-            kept[pieces++].bytes = offset - old.offset;
-        }
-        /* The second piece has no room of its own while the list is read: it is forgotten. */
-        if (old.offset + old.bytes > offset + bytes && !pieces) {
-            kept[0] = old;
-            kept[0].key = key_of_range(&old, offset + bytes);
-            kept[0].hash = 0;
-            kept[0].offset = offset + bytes;
-            kept[0].bytes = old.offset + old.bytes - (offset + bytes);
-            pieces = 1;
-        }
-        if (pieces)
-            allocation->contents[last++] = kept[0];
+        allocation->contents[last++] = kept;
     }
     allocation->content_count = last;
 }

@@ -2,9 +2,9 @@
  * run.json: the configuration, the result and the findings of runs.
  */
 #include "report/report.h"
-#include "bench/config/run_options.h"
 #include "report/rules_report.h"
 
+#include "bench/config/run_options.h"
 #include "miniport/miniport.h"
 #include "miniport/operation.h"
 #include "report/document.h"

@@ -4,9 +4,9 @@
 #include "bench/board/gpu_plugin.h"
 #include "bench/exec/client_place.h"
 #include "bench/exec/lanes.h"
-#include "clients/recorder.h"
 #include "bench/exec/registry.h"
 #include "bench/exec/waiting.h"
+#include "clients/recorder.h"
 #include "thunk/protocol.h"
 #include "workload/named_file.h"
 

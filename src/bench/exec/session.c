@@ -1,13 +1,13 @@
 #include "bench/exec/session.h"
 
 #include "bench/exec/client_rules.h"
-#include "clients/recorder.h"
-#include "clients/seen.h"
 
 #include "bench/board/client_memory.h"
 #include "bench/board/gpu_plugin.h"
 #include "bench/exec/registry.h"
 #include "check/check.h"
+#include "clients/recorder.h"
+#include "clients/seen.h"
 #include "miniport/miniport.h"
 
 #include <drydock/sgpu.h>

@@ -237,14 +237,6 @@ static bool waits_for_wake(const struct vidmm *vidmm, const struct job *job)
     return vidmm->power.state == POWER_TABLES && job->ops->kind != JOB_OF_RECOVERY;
 }
 
-bool paging_queue_is_idle(const struct vidmm *vidmm)
-{
-    const struct paging_queue *queue = &vidmm->queue;
-
-    return !queue->buffers || (list_is_empty(&queue->jobs) && list_is_empty(&queue->ended) &&
-                               list_is_empty(&queue->in_flight) && !queue->has_operation);
-}
-
 bool paging_queue_may_sleep(const struct vidmm *vidmm)
 {
     const struct paging_queue *queue = &vidmm->queue;
@@ -256,6 +248,12 @@ bool paging_queue_may_sleep(const struct vidmm *vidmm)
     }
     return !queue->buffers || (list_is_empty(&queue->ended) && list_is_empty(&queue->in_flight) &&
                                !queue->has_operation);
+}
+
+bool paging_queue_is_idle(const struct vidmm *vidmm)
+{
+    return !vidmm->queue.buffers ||
+           (list_is_empty(&vidmm->queue.jobs) && paging_queue_may_sleep(vidmm));
 }
 
 bool paging_queue_is_drained(const struct vidmm *vidmm)
