@@ -163,23 +163,9 @@ void coverage_begin_run(struct coverage *coverage)
 
 /* ---- Recording ------------------------------------------------------------------------------- */
 
-/* Of the sizes that numbers have, without a call. */
-static uint64_t first_word(const uint8_t *bytes, uint64_t count)
-{
-    uint64_t value = 0;
-
-    if (count >= 8)
-        memcpy(&value, bytes, 8);
-    else if (count == 4)
-        memcpy(&value, bytes, 4);
-    else
-        memcpy(&value, bytes, count);
-    return value;
-}
-
 uint64_t coverage_member_value(const struct coverage_member *member, const void *structure)
 {
-    uint64_t value = first_word((const uint8_t *)structure + member->offset, member->bytes);
+    uint64_t value = coverage_word_at(structure, member->offset, member->bytes);
 
     if (member->first_bit >= 0)
         value = (value >> member->first_bit) & (UINT64_MAX >> (64 - member->bits));
@@ -282,6 +268,15 @@ void coverage_note_values(struct coverage *coverage, unsigned group, const void 
     }
     for (unsigned i = coverage->first_arm[group]; i < coverage->end_arm[group]; i++)
         coverage->arm_calls[i] += coverage_arm_is_shown(&coverage->arms[i], structure, around);
+}
+
+void coverage_note_element(struct coverage *coverage, unsigned group, const void *before,
+                           const void *element, const DXGKARG_BUILDPAGINGBUFFER *around)
+{
+    if (coverage->counts_only && before && coverage_arms_are_alike(group, before, element))
+        coverage->calls[group]++;
+    else
+        coverage_note_values(coverage, group, element, around);
 }
 
 void coverage_note_reads(struct coverage *coverage, unsigned group, const void *values,

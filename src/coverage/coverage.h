@@ -203,6 +203,9 @@ NTSTATUS coverage_manager_layer_create(struct coverage *coverage,
 /* For the layers: notes the values of one structure of the group, before or after its call. */
 void coverage_note_values(struct coverage *coverage, unsigned group, const void *structure,
                           const DXGKARG_BUILDPAGINGBUFFER *around);
+/* For the layers: of one element of an array; before: the element in front of it, or NULL. */
+void coverage_note_element(struct coverage *coverage, unsigned group, const void *before,
+                           const void *element, const DXGKARG_BUILDPAGINGBUFFER *around);
 /*
  * For the layers: notes which members of the structure were read, at this place of the watched
  * memory. values is a copy from before the call: which of several alternatives is meant is seen

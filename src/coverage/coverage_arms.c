@@ -132,6 +132,64 @@ static bool read_arm(unsigned index, struct coverage_arm *out_arm)
     return true;
 }
 
+/* ---- Where arms look ------------------------------------------------------------------------- */
+
+/* Bits of one word of a structure. */
+struct look {
+    uint32_t offset, bytes;
+    uint64_t bits;
+};
+
+/* All that the arms of a group look at; is_partial: and something else, or too much. */
+static struct group_looks {
+    struct look looks[8];
+    unsigned count;
+    bool is_partial;
+} looks_of[COVERAGE_GROUP_COUNT];
+
+static void add_look(struct group_looks *all, const struct coverage_term *term)
+{
+    const struct coverage_member *member = term->member;
+    struct look *look = all->looks;
+
+    while (look < all->looks + all->count &&
+           (look->offset != member->offset || look->bytes != member->bytes))
+        look++;
+    if (!term->is_always_meant || look == all->looks + ARRAY_COUNT(all->looks)) {
+        all->is_partial = true;
+        return;
+    }
+    if (look == all->looks + all->count) {
+        *look = (struct look){member->offset, member->bytes, 0};
+        all->count++;
+    }
+    look->bits |= member->first_bit < 0 ? UINT64_MAX
+                                        : (UINT64_MAX >> (64 - member->bits)) << member->first_bit;
+}
+
+static void add_looks(const struct coverage_arm *arm)
+{
+    struct group_looks *all = &looks_of[arm->group];
+
+    for (unsigned i = 0; i < arm->term_count && !all->is_partial; i++)
+        add_look(all, &arm->terms[i]);
+}
+
+bool coverage_arms_are_alike(unsigned group, const void *one, const void *other)
+{
+    const struct group_looks *all = &looks_of[group];
+    uint64_t difference = 0;
+
+    for (unsigned i = 0; i < all->count; i++) {
+        const struct look *look = &all->looks[i];
+
+        difference |= (coverage_word_at(one, look->offset, look->bytes) ^
+                       coverage_word_at(other, look->offset, look->bytes)) &
+                      look->bits;
+    }
+    return all->count && !all->is_partial && !difference;
+}
+
 const struct coverage_arm *coverage_arms_read(void)
 {
     static struct coverage_arm arms[ARRAY_COUNT(rows)];
@@ -140,6 +198,7 @@ const struct coverage_arm *coverage_arms_read(void)
     for (unsigned i = 0; i < ARRAY_COUNT(rows) && !are_read; i++) {
         if (!read_arm(i, &arms[i]))
             return NULL;
+        add_looks(&arms[i]);
     }
     are_read = true;
     return arms;

@@ -104,11 +104,13 @@ static void note_array_values(const struct call *call)
 {
     for (unsigned i = 0; i < call->array_count; i++) {
         const struct array *array = &call->arrays[i];
-        const uint8_t *elements = *array->pointer;
+        const uint8_t *element = *array->pointer, *before = NULL;
 
         for (size_t j = 0; j < min_u64(array->count, MAX_NOTED); j++) {
-            coverage_note_values(call->layer->coverage, array->group, elements, call->around);
-            elements += array->element_bytes(array, elements);
+            coverage_note_element(call->layer->coverage, array->group, before, element,
+                                  call->around);
+            before = element;
+            element += array->element_bytes(array, element);
         }
     }
 }

@@ -73,14 +73,6 @@ static bool name_is_under(const char *name, const char *pattern)
                                       : strcmp(name, pattern) == 0;
 }
 
-static uint64_t word_at(const void *structure, uint32_t offset, uint32_t bytes)
-{
-    uint64_t word = 0;
-
-    memcpy(&word, (const uint8_t *)structure + offset, bytes);
-    return word;
-}
-
 static const struct alternative *find_alternative(const struct coverage_member *member)
 {
     for (size_t i = 0; i < ARRAY_COUNT(alternatives); i++) {
@@ -97,8 +89,8 @@ bool coverage_member_is_meant(const struct coverage_member *member, const void *
     const struct alternative *alternative;
 
     if (member->when_bytes)
-        return (word_at(structure, member->when, member->when_bytes) == member->when_value) ==
-               member->is_equal;
+        return (coverage_word_at(structure, member->when, member->when_bytes) ==
+                member->when_value) == member->is_equal;
     alternative = find_alternative(member);
     return !alternative || alternative->is_meant(structure, around);
 }

@@ -384,8 +384,12 @@ static void counting_alone_sees_the_same_arms(void **state)
     struct coverage_arm_set watched, counted;
     struct miniport *layers[2];
     char buffer[16];
-    DXGK_PTE entries[2] = {{.Valid = 1}};
+    DXGK_PTE entries[40] = {{.Valid = 1}};
     DXGKARG_BUILDPAGINGBUFFER args = {.Operation = DXGK_OPERATION_TRANSFER, .pDmaBuffer = buffer};
+
+    for (unsigned i = 1; i < 39; i++) /* alike where an arm looks, but for two of them */
+        entries[i] = (DXGK_PTE){.Valid = 1, .Segment = 1, .PageAddress = i};
+    entries[20].ReadOnly = entries[30].NoExecute = 1;
 
     assert_non_null(counting);
     assert_true(NT_SUCCESS(
@@ -406,7 +410,7 @@ static void counting_alone_sees_the_same_arms(void **state)
     args = (DXGKARG_BUILDPAGINGBUFFER){
         .Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE,
         .pDmaBuffer = buffer,
-        .UpdatePageTable = {.pPageTableEntries = entries, .NumPageTableEntries = 2}};
+        .UpdatePageTable = {.pPageTableEntries = entries, .NumPageTableEntries = 40}};
     miniport_build_paging_buffer(layers[1], NULL, &args);
     args.pDmaBuffer = buffer;
     args.MultipassOffset = 0;
