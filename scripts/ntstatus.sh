@@ -9,7 +9,8 @@ trap 'rm -f "$new"' EXIT
 ${AWK:-awk} -F '\t' '
     BEGIN {
         print "/*"
-        print " * NTSTATUS values: the public table of [MS-ERREF] 2.3.1, and what pages of the DDI name beside it."
+        print " * NTSTATUS values: the public table of [MS-ERREF] 2.3.1, what pages of the DDI name beside it, and"
+        print " * those that the public crate winapi has beside both."
         print " *"
         print " * Place   include/wdk. Stands alone. Made by scripts/ntstatus.sh from data/ddi/ntstatus.tsv."
         print " */"

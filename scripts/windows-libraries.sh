@@ -19,7 +19,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-apt-get source --download-only jansson libzstd >log 2>&1 || { tail -n 3 log >&2; exit 2; }
+# The newest version that can be had: a mirror may list the source of an update that it does not keep.
+for package in jansson libzstd; do
+    apt-cache showsrc "$package" 2>log | sed -n 's/^Version: //p' | sort -Vr >versions
+    while read -r version; do
+        apt-get source --download-only --tar-only "$package=$version" >log 2>&1 && break
+    done <versions
+    ls "${package}"_*.orig.tar.*z >/dev/null 2>&1 || { tail -n 3 log >&2; exit 2; }
+done
 for archive in *.orig.tar.*z; do
     tar xf "$archive"
 done

@@ -12,6 +12,7 @@
 #define _WDM_H_
 
 #include "devioctl.h"
+#include "wdm/constants.h"
 #include "wdm/callback.h"
 #include "wdm/exception.h"
 #include "wdm/memory.h"

@@ -2,6 +2,7 @@
 #ifndef DRYDOCK_CRT_STDLIB_H
 #define DRYDOCK_CRT_STDLIB_H
 
+#include <limits.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
