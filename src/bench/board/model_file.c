@@ -6,12 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-bool model_file_refuse(char error[GPU_PLUGIN_ERROR_BYTES], const char *path, const char *text)
-{
-    snprintf(error, GPU_PLUGIN_ERROR_BYTES, "%.150s: %.230s", path, text);
-    return false;
-}
-
 #if defined __x86_64__
 #define OWN_MACHINE EM_X86_64
 #elif defined __aarch64__

@@ -9,8 +9,15 @@
 
 #include "bench/board/gpu_plugin.h"
 
+#include <stdio.h>
+
 /* Writes "path: text"; false. */
-bool model_file_refuse(char error[GPU_PLUGIN_ERROR_BYTES], const char *path, const char *text);
+static inline bool model_file_refuse(char error[GPU_PLUGIN_ERROR_BYTES], const char *path,
+                                     const char *text)
+{
+    snprintf(error, GPU_PLUGIN_ERROR_BYTES, "%.150s: %.230s", path, text);
+    return false;
+}
 
 /* False, with a sentence: the file is no shared object of this system. */
 bool model_file_check(const char *path, char error[GPU_PLUGIN_ERROR_BYTES]);

@@ -4,12 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool refuse(char error[GPU_PLUGIN_ERROR_BYTES], const char *path, const char *text)
-{
-    snprintf(error, GPU_PLUGIN_ERROR_BYTES, "%.150s: %.230s", path, text);
-    return false;
-}
-
 bool model_file_check(const char *path, char error[GPU_PLUGIN_ERROR_BYTES])
 {
     FILE *file = fopen(path, "rb");
@@ -17,9 +11,9 @@ bool model_file_check(const char *path, char error[GPU_PLUGIN_ERROR_BYTES])
     size_t got;
 
     if (!file)
-        return refuse(error, path, strerror(errno));
+        return model_file_refuse(error, path, strerror(errno));
     got = fread(mark, 1, sizeof mark, file);
     fclose(file);
     return (got == sizeof mark && memcmp(mark, "MZ", 2) == 0) ||
-           refuse(error, path, "it is no DLL (x86_64-w64-mingw32-gcc -shared makes one)");
+           model_file_refuse(error, path, "it is no DLL (x86_64-w64-mingw32-gcc -shared makes one)");
 }
