@@ -380,13 +380,20 @@ static void put_create_process(struct trace_line *line, const struct trace_event
     trace_put_hex(line, "Flags", arg->Flags.Value);
 }
 
+/* Addresses have more than the 32 bits of flags; under Windows nothing but no memory below this. */
+#ifdef _WIN32
+#define LOWEST_ADDRESS 0x10000u
+#else
+#define LOWEST_ADDRESS (UINT64_C(1) << 32)
+#endif
+
 /*
- * pInfo, for a driver without contexts, shares its place with Flags, which has 32 bits. An address
- * has more, and is another in every run: it is not written.
+ * pInfo, for a driver without contexts, shares its place with Flags. An address is another in every
+ * run: it is not written.
  */
 static const DXGK_DEVICEINFO *device_info(const DXGKARG_CREATEDEVICE *arg)
 {
-    return (uint64_t)(uintptr_t)arg->pInfo > UINT32_MAX ? arg->pInfo : NULL;
+    return (uint64_t)(uintptr_t)arg->pInfo >= LOWEST_ADDRESS ? arg->pInfo : NULL;
 }
 
 static void put_create_device(struct trace_line *line, const struct trace_event *event)
