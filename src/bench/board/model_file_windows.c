@@ -15,5 +15,6 @@ bool model_file_check(const char *path, char error[GPU_PLUGIN_ERROR_BYTES])
     got = fread(mark, 1, sizeof mark, file);
     fclose(file);
     return (got == sizeof mark && memcmp(mark, "MZ", 2) == 0) ||
-           model_file_refuse(error, path, "it is no DLL (x86_64-w64-mingw32-gcc -shared makes one)");
+           model_file_refuse(error, path,
+                             "it is no DLL (x86_64-w64-mingw32-gcc -shared makes one)");
 }

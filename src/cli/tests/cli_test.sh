@@ -370,6 +370,19 @@ expect 1 check --driver zoo:D45-special-half --model physical --seeds 3 --jobs 1
     --focus 'wishes=yes ops=1000'
 prints 'SLT-004'
 prints "first-seed [0-9]* --seeds 1 --focus 'wishes=yes ops=1000'"
+# The whole case of each run: it has the run's digest.
+mkdir whole.in
+expect 0 check --first-seed 5 --seeds 2 --jobs 1 --repeat 0 --out whole.in/campaign --cases whole.in/cases
+for seed in 5 6; do
+    expect 0 run whole.in/cases/seed-$seed.case --no-out --json
+    digest=$(sed -n 's/.*"digest": *"\([0-9a-f]*\)".*/\1/p' out | head -1)
+    grep -q "\"digest\":\"$digest\".*\"seed\":$seed," whole.in/campaign/results.jsonl || fail "seed $seed is not $digest"
+done
+expect 0 check "$cases/evict-and-restore.case" --seeds 1 --jobs 1 --cases whole.in/cases
+[ -s whole.in/cases/seed-1-evict-and-restore.case ] || fail "no whole case of a campaign over a case"
+expect 2 check --seeds 1 --jobs 1 --cases /dev/null/cases
+says 'cannot make'
+rm -r whole.in
 expect 2 check --seeds 1 --focus 'wishez=yes'
 says "unknown parameter 'wishez=yes'"
 

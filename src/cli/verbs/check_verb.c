@@ -47,6 +47,7 @@
     ROW(DB, "db", 0, "FILE", "add results to a database, too (drydock query asks it)")             \
     ROW(FINDINGS, "findings", 0, "DIR",                                                            \
         "folder for the smallest case of each cause (findings in that of --out)")                  \
+    ROW(CASES, "cases", 0, "DIR", "folder for the whole case of each run, clean or not")           \
     ROW(SHRINK_SECONDS, "shrink-seconds", 0, "S",                                                  \
         "to make the case of a cause smaller, at most (10)")                                       \
     ROW(NO_SHRINK, "no-shrink", 0, NULL, "make no case smaller")                                   \
@@ -75,6 +76,7 @@ struct request {
     double started;      /* wall time */
     uint64_t first_done; /* known from the folder */
     char findings[512];  /* folder of smallest cases; "": none are made */
+    const char *whole;   /* folder of whole cases, NULL: not wanted */
     uint64_t shrink_seconds;
     struct campaign_shrinker *shrinker; /* beside the campaign; NULL: none */
     bool is_json, is_resumed;
@@ -418,6 +420,29 @@ static void tell_cause(const struct request *request, const struct campaign_caus
              cause->first.seed, campaign_model_name(cause->first.model));
 }
 
+/* DIR/seed-12.case, or DIR/seed-12-main.case of a campaign over main.case: what the run played. */
+static bool write_whole_case(const struct request *request, const struct campaign_record *record)
+{
+    const char *name = strrchr(record->case_path, '/');
+    struct workload_error error;
+    struct workload *workload;
+    bool is_written = false;
+    char path[1024];
+
+    name = name ? name + 1 : record->case_path;
+    snprintf(path, sizeof path, "%s/seed-%" PRIu64 "%s%.*s.case", request->whole, record->seed,
+             *name ? "-" : "", (int)strcspn(name, "."), name);
+    workload = campaign_case(&request->options, record, &error);
+    if (workload && !folder_may_write(path))
+        snprintf(error.text, sizeof error.text, "%s: %s", path, strerror(errno));
+    else
+        is_written = workload && workload_save(workload, path, &error);
+    workload_free(workload);
+    if (!is_written)
+        cli_error("the case of seed %" PRIu64 ": %s", record->seed, error.text);
+    return is_written;
+}
+
 static bool take_record(void *context, const struct campaign_record *record)
 {
     struct request *request = context;
@@ -434,6 +459,8 @@ static bool take_record(void *context, const struct campaign_record *record)
         cli_error("%s", error);
         return false;
     }
+    if (request->whole && !write_whole_case(request, record))
+        return false;
     coverage_arm_counts_add_run(&arms, &record->arms);
     if (!request->store ||
         (campaign_store_add(request->store, record, error) &&
@@ -568,6 +595,11 @@ static bool get_shrinking(const struct cli_arguments *arguments, struct request 
         snprintf(request->findings, sizeof request->findings, "%s", values[OPTION_FINDINGS]);
     else if (!values[OPTION_NO_SHRINK] && request->folder && !request->is_rerun)
         snprintf(request->findings, sizeof request->findings, "%s/findings", request->folder);
+    request->whole = values[OPTION_CASES];
+    if (request->whole && mkdir(request->whole, 0777) != 0 && errno != EEXIST) {
+        cli_error("cannot make '%s': %s", request->whole, strerror(errno));
+        return false;
+    }
     return get_number(arguments, OPTION_SHRINK_SECONDS, 1, 1u << 20, 10, &request->shrink_seconds);
 }
 
