@@ -3,8 +3,9 @@
  * or a list; it says in how many runs a call had it.
  */
 import { listIn, numberIn, textIn, type Facts } from "./app.js";
-import { grid, h, pictured } from "./dom.js";
+import { h, pictured } from "./dom.js";
 import * as format from "./format.js";
+import { grid } from "./grid.js";
 import { squareMap, type Square } from "./squares.js";
 
 export interface Alternative {

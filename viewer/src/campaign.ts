@@ -14,8 +14,9 @@ import {
 } from "./app.js";
 import { alternativesSection } from "./alternatives.js";
 import { rulesSection } from "./coverage.js";
-import { bar, grid, h, link, pairs, section, table, type Child } from "./dom.js";
+import { bar, h, link, pairs, section, table, type Child } from "./dom.js";
 import * as format from "./format.js";
+import { grid, type GridColumn } from "./grid.js";
 
 /*
  * A map of names and counts, zeros visible: of operations of DxgkDdiBuildPagingBuffer, of
@@ -65,30 +66,137 @@ function countsOf(facts: Facts, key: string): [string, number][] {
     return out.filter(e => e[0]);
 }
 
+const SEEDS_SHOWN = 12;
+
+/* The call in which a cause was found, without what it was told. */
+function callOf(cause: Facts): string {
+    return textIn(cause, "where").replace(/\).*/, ")") || textIn(cause, "kind");
+}
+
+function ruleOf(cause: Facts): string {
+    return textIn(cause, "rule") || textIn(cause, "kind");
+}
+
+function runsOf(cause: Facts): number {
+    return numberIn(cause, "runs") ?? 1;
+}
+
+function seedOf(entry: unknown): string {
+    if (typeof entry !== "object") return String(entry);
+    return textIn(entry as Facts, "seed") || String(numberIn(entry as Facts, "seed") ?? "");
+}
+
+function seedList(cause: Facts): string {
+    const list = cause.seeds;
+    if (!Array.isArray(list)) return String(numberIn(cause, "seed") ?? "");
+    const shown = list.slice(0, SEEDS_SHOWN).map(seedOf).join(", ");
+    return list.length > SEEDS_SHOWN ? `${shown}, …` : shown;
+}
+
+function firstSeen(cause: Facts): string {
+    const seen = textIn(cause, "first_seen");
+    if (seen) return seen;
+    const seed = numberIn(cause, "first", "seed");
+    return seed === null
+        ? `seed ${numberIn(cause, "seed") ?? "?"}`
+        : `seed ${seed}, ${textIn(cause, "first", "model")}`;
+}
+
+/* What a cause is. */
+function causeColumns(causes: Facts[]): GridColumn[] {
+    return [
+        {
+            title: "rule",
+            width: "7.5em",
+            cell: i => link(`finding/${i}`, h("span", { class: "rule" }, ruleOf(causes[i]))),
+            find: i => ruleOf(causes[i]),
+            key: i => textIn(causes[i], "rule"),
+        },
+        {
+            title: "what",
+            width: "minmax(16em, 2.4fr)",
+            cell: i => link(`finding/${i}`, textIn(causes[i], "text")),
+            find: i => textIn(causes[i], "text"),
+            key: i => textIn(causes[i], "text"),
+        },
+        {
+            title: "call",
+            width: "minmax(12em, 1.4fr)",
+            cell: i => h("code", {}, callOf(causes[i])),
+            find: i => callOf(causes[i]),
+            key: i => callOf(causes[i]),
+        },
+    ];
+}
+
+/* Which runs showed it. */
+function runColumns(causes: Facts[]): GridColumn[] {
+    const most = Math.max(1, ...causes.map(runsOf));
+    return [
+        {
+            title: "",
+            width: "5em",
+            cell: i => bar(runsOf(causes[i]) / most, "var(--kind-3)"),
+            find: () => "",
+        },
+        {
+            title: "runs",
+            isNumber: true,
+            width: "4.5em",
+            cell: i => format.count(runsOf(causes[i])),
+            key: i => runsOf(causes[i]),
+        },
+        {
+            title: "first seen",
+            width: "10em",
+            cell: i => firstSeen(causes[i]),
+            find: i => firstSeen(causes[i]),
+            key: i => numberIn(causes[i], "seed") ?? 0,
+        },
+        {
+            title: "seeds",
+            width: "8em",
+            cell: i => seedList(causes[i]),
+            find: i => seedList(causes[i]),
+        },
+    ];
+}
+
+/* The smallest case that shows it. */
+function caseColumns(causes: Facts[]): GridColumn[] {
+    return [
+        {
+            title: "page",
+            width: "6em",
+            tip: "its smallest case, played again and recorded",
+            cell: i =>
+                isPage(causes[i].page)
+                    ? h(
+                          "a",
+                          {
+                              href: causes[i].page as string,
+                              "aria-label": `its run: cause ${i + 1}`,
+                          },
+                          "its run",
+                      )
+                    : "",
+            find: () => "",
+        },
+        {
+            title: "case",
+            isNumber: true,
+            width: "6em",
+            tip: "lines of the smallest case",
+            cell: i => {
+                const lines = numberIn(causes[i], "shrunk_lines");
+                return lines ? format.plural(lines, "line") : "";
+            },
+            key: i => numberIn(causes[i], "shrunk_lines") ?? 0,
+        },
+    ];
+}
+
 function causesGrid(causes: Facts[]): HTMLElement {
-    const ddi = (c: Facts): string => textIn(c, "where").replace(/\).*/, ")") || textIn(c, "kind");
-    const seeds = (c: Facts): string => {
-        const list = c.seeds;
-        if (Array.isArray(list))
-            return (
-                list
-                    .slice(0, 12)
-                    .map(s =>
-                        typeof s === "object"
-                            ? textIn(s as Facts, "seed") ||
-                              String(numberIn(s as Facts, "seed") ?? "")
-                            : String(s),
-                    )
-                    .join(", ") + (list.length > 12 ? ", …" : "")
-            );
-        return String(numberIn(c, "seed") ?? "");
-    };
-    const most = Math.max(1, ...causes.map(c => numberIn(c, "runs") ?? 1));
-    const first = (c: Facts): string =>
-        textIn(c, "first_seen") ||
-        (numberIn(c, "first", "seed") !== null
-            ? `seed ${numberIn(c, "first", "seed")}, ${textIn(c, "first", "model")}`
-            : `seed ${numberIn(c, "seed") ?? "?"}`);
     return grid({
         label: "Causes",
         rows: causes.length,
@@ -97,91 +205,7 @@ function causesGrid(causes: Facts[]): HTMLElement {
             location.hash = `finding/${i}`;
         },
         empty: "Nothing was found.",
-        columns: [
-            {
-                title: "rule",
-                width: "7.5em",
-                cell: i =>
-                    link(
-                        `finding/${i}`,
-                        h(
-                            "span",
-                            { class: "rule" },
-                            textIn(causes[i], "rule") || textIn(causes[i], "kind"),
-                        ),
-                    ),
-                find: i => textIn(causes[i], "rule") || textIn(causes[i], "kind"),
-                key: i => textIn(causes[i], "rule"),
-            },
-            {
-                title: "what",
-                width: "minmax(16em, 2.4fr)",
-                cell: i => link(`finding/${i}`, textIn(causes[i], "text")),
-                find: i => textIn(causes[i], "text"),
-                key: i => textIn(causes[i], "text"),
-            },
-            {
-                title: "call",
-                width: "minmax(12em, 1.4fr)",
-                cell: i => h("code", {}, ddi(causes[i])),
-                find: i => ddi(causes[i]),
-                key: i => ddi(causes[i]),
-            },
-            {
-                title: "",
-                width: "5em",
-                cell: i => bar((numberIn(causes[i], "runs") ?? 1) / most, "var(--kind-3)"),
-                find: () => "",
-            },
-            {
-                title: "runs",
-                isNumber: true,
-                width: "4.5em",
-                cell: i => format.count(numberIn(causes[i], "runs") ?? 1),
-                key: i => numberIn(causes[i], "runs") ?? 1,
-            },
-            {
-                title: "first seen",
-                width: "10em",
-                cell: i => first(causes[i]),
-                find: i => first(causes[i]),
-                key: i => numberIn(causes[i], "seed") ?? 0,
-            },
-            {
-                title: "seeds",
-                width: "8em",
-                cell: i => seeds(causes[i]),
-                find: i => seeds(causes[i]),
-            },
-            {
-                title: "page",
-                width: "6em",
-                tip: "its smallest case, played again and recorded",
-                cell: i =>
-                    isPage(causes[i].page)
-                        ? h(
-                              "a",
-                              {
-                                  href: causes[i].page as string,
-                                  "aria-label": `its run: cause ${i + 1}`,
-                              },
-                              "its run",
-                          )
-                        : "",
-                find: () => "",
-            },
-            {
-                title: "case",
-                isNumber: true,
-                width: "6em",
-                tip: "lines of the smallest case",
-                cell: i =>
-                    numberIn(causes[i], "shrunk_lines")
-                        ? format.plural(numberIn(causes[i], "shrunk_lines") as number, "line")
-                        : "",
-                key: i => numberIn(causes[i], "shrunk_lines") ?? 0,
-            },
-        ],
+        columns: [...causeColumns(causes), ...runColumns(causes), ...caseColumns(causes)],
     });
 }
 

@@ -226,83 +226,11 @@ export class TimeCanvas {
 
     private listen(): void {
         const e = this.element;
-        e.addEventListener(
-            "wheel",
-            event => {
-                event.preventDefault();
-                this.movedAt = performance.now();
-                const at = this.point(event);
-                const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
-                const dy = event.deltaY * unit;
-                const dx = event.deltaX * unit;
-                if (event.shiftKey && this.client.panY) this.client.panY(dy || dx, at);
-                else if (event.altKey && this.client.zoomY)
-                    this.client.zoomY(at, Math.exp(dy * 0.0022));
-                else if (Math.abs(dx) > Math.abs(dy))
-                    this.time.pan((dx / this.plotWidth) * this.time.span);
-                else
-                    this.time.zoom(
-                        this.timeAt(at.x),
-                        Math.exp(
-                            Math.max(-240, Math.min(240, dy)) * (event.ctrlKey ? 0.01 : 0.0022),
-                        ),
-                    );
-            },
-            { passive: false },
-        );
-
-        e.addEventListener("pointerdown", event => {
-            if (event.button !== 0) return;
-            e.setPointerCapture(event.pointerId);
-            const at = this.point(event);
-            this.pressed.set(event.pointerId, at);
-            this.moved = 0;
-            if (event.shiftKey && this.client.measure) this.measureFrom = this.timeAt(at.x);
-            e.classList.add("dragging");
-        });
-        e.addEventListener("pointermove", event => {
-            const at = this.point(event);
-            const before = this.pressed.get(event.pointerId);
-            this.lastPointer = at;
-            if (!before) {
-                this.client.hover?.(at);
-                return;
-            }
-            const dx = at.x - before.x;
-            const dy = at.y - before.y;
-            this.moved += Math.abs(dx) + Math.abs(dy);
-            if (this.measureFrom !== null)
-                this.client.measure?.(this.measureFrom, this.timeAt(at.x));
-            else if (this.pressed.size === 1) {
-                if (this.moved > 3) {
-                    this.time.pan((-dx / this.plotWidth) * this.time.span);
-                    this.client.panY?.(-dy, at);
-                }
-            } else {
-                const [a, b] = [...this.pressed.values()];
-                const other = before === a ? b : a;
-                const was = Math.hypot(before.x - other.x, before.y - other.y);
-                const is = Math.hypot(at.x - other.x, at.y - other.y);
-                if (was > 8 && is > 8) this.time.zoom(this.timeAt((at.x + other.x) / 2), was / is);
-            }
-            before.x = at.x;
-            before.y = at.y;
-        });
-        const release = (event: PointerEvent): void => {
-            const at = this.pressed.get(event.pointerId);
-            this.pressed.delete(event.pointerId);
-            e.classList.remove("dragging");
-            if (!at || event.type === "pointercancel") {
-                this.measureFrom = null;
-                return;
-            }
-            if (this.measureFrom !== null) {
-                this.client.measure?.(this.measureFrom, this.moved > 3 ? this.timeAt(at.x) : NaN);
-                this.measureFrom = null;
-            } else if (this.moved <= 3) this.client.click?.(at, event);
-        };
-        e.addEventListener("pointerup", release);
-        e.addEventListener("pointercancel", release);
+        e.addEventListener("wheel", event => this.wheel(event), { passive: false });
+        e.addEventListener("pointerdown", event => this.press(event));
+        e.addEventListener("pointermove", event => this.move(event));
+        e.addEventListener("pointerup", event => this.release(event));
+        e.addEventListener("pointercancel", event => this.release(event));
         e.addEventListener("pointerleave", () => {
             if (this.pressed.size) return;
             this.lastPointer = null;
@@ -313,56 +241,108 @@ export class TimeCanvas {
         });
         e.addEventListener("keydown", event => {
             if (event.ctrlKey || event.metaKey) return;
-            if (this.client.key?.(event)) {
-                event.preventDefault();
-                event.stopPropagation();
-                return;
-            }
-            const middle = this.lastPointer
-                ? this.timeAt(this.lastPointer.x)
-                : (this.time.t0 + this.time.t1) / 2;
-            const at = this.lastPointer ?? {
-                x: this.left + this.plotWidth / 2,
-                y: this.height / 2,
-            };
-            const step = 0.12 * this.time.span;
-            switch (event.key) {
-                case "ArrowLeft":
-                    this.time.pan(-step);
-                    break;
-                case "ArrowRight":
-                    this.time.pan(step);
-                    break;
-                case "ArrowUp":
-                    this.client.panY?.(-48, at);
-                    break;
-                case "ArrowDown":
-                    this.client.panY?.(48, at);
-                    break;
-                case "+":
-                case "=":
-                    this.time.zoom(middle, 0.6);
-                    break;
-                case "-":
-                case "_":
-                    this.time.zoom(middle, 1 / 0.6);
-                    break;
-                case "]":
-                    this.client.zoomY?.(at, 0.6);
-                    break;
-                case "[":
-                    this.client.zoomY?.(at, 1 / 0.6);
-                    break;
-                case "Home":
-                case "0":
-                    this.time.set(this.time.begin, this.time.end);
-                    break;
-                default:
-                    return;
-            }
+            if (!this.client.key?.(event) && !this.key(event.key)) return;
             event.preventDefault();
             event.stopPropagation();
         });
+    }
+
+    private wheel(event: WheelEvent): void {
+        event.preventDefault();
+        this.movedAt = performance.now();
+        const at = this.point(event);
+        const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
+        const dy = event.deltaY * unit;
+        const dx = event.deltaX * unit;
+        if (event.shiftKey && this.client.panY) this.client.panY(dy || dx, at);
+        else if (event.altKey && this.client.zoomY) this.client.zoomY(at, Math.exp(dy * 0.0022));
+        else if (Math.abs(dx) > Math.abs(dy)) this.time.pan((dx / this.plotWidth) * this.time.span);
+        else
+            this.time.zoom(
+                this.timeAt(at.x),
+                Math.exp(Math.max(-240, Math.min(240, dy)) * (event.ctrlKey ? 0.01 : 0.0022)),
+            );
+    }
+
+    /* ---- Pointers: one pans or measures, two zoom ---- */
+
+    private press(event: PointerEvent): void {
+        if (event.button !== 0) return;
+        this.element.setPointerCapture(event.pointerId);
+        const at = this.point(event);
+        this.pressed.set(event.pointerId, at);
+        this.moved = 0;
+        if (event.shiftKey && this.client.measure) this.measureFrom = this.timeAt(at.x);
+        this.element.classList.add("dragging");
+    }
+
+    private move(event: PointerEvent): void {
+        const at = this.point(event);
+        const before = this.pressed.get(event.pointerId);
+        this.lastPointer = at;
+        if (!before) {
+            this.client.hover?.(at);
+            return;
+        }
+        this.moved += Math.abs(at.x - before.x) + Math.abs(at.y - before.y);
+        if (this.measureFrom !== null) this.client.measure?.(this.measureFrom, this.timeAt(at.x));
+        else if (this.pressed.size === 1) this.drag(before, at);
+        else this.pinch(before, at);
+        before.x = at.x;
+        before.y = at.y;
+    }
+
+    private drag(before: Pointer, at: Pointer): void {
+        if (this.moved <= 3) return;
+        this.time.pan((-(at.x - before.x) / this.plotWidth) * this.time.span);
+        this.client.panY?.(-(at.y - before.y), at);
+    }
+
+    private pinch(before: Pointer, at: Pointer): void {
+        const [a, b] = [...this.pressed.values()];
+        const other = before === a ? b : a;
+        const was = Math.hypot(before.x - other.x, before.y - other.y);
+        const is = Math.hypot(at.x - other.x, at.y - other.y);
+        if (was > 8 && is > 8) this.time.zoom(this.timeAt((at.x + other.x) / 2), was / is);
+    }
+
+    private release(event: PointerEvent): void {
+        const at = this.pressed.get(event.pointerId);
+        this.pressed.delete(event.pointerId);
+        this.element.classList.remove("dragging");
+        if (!at || event.type === "pointercancel") {
+            this.measureFrom = null;
+            return;
+        }
+        if (this.measureFrom !== null) {
+            this.client.measure?.(this.measureFrom, this.moved > 3 ? this.timeAt(at.x) : NaN);
+            this.measureFrom = null;
+        } else if (this.moved <= 3) this.client.click?.(at, event);
+    }
+
+    /* True: the key is one of those that pan and zoom. */
+    private key(key: string): boolean {
+        const { time, client } = this;
+        const middle = this.lastPointer ? this.timeAt(this.lastPointer.x) : (time.t0 + time.t1) / 2;
+        const at = this.lastPointer ?? { x: this.left + this.plotWidth / 2, y: this.height / 2 };
+        const step = 0.12 * time.span;
+        const keys: Record<string, () => void> = {
+            ArrowLeft: () => time.pan(-step),
+            ArrowRight: () => time.pan(step),
+            ArrowUp: () => client.panY?.(-48, at),
+            ArrowDown: () => client.panY?.(48, at),
+            "+": () => time.zoom(middle, 0.6),
+            "=": () => time.zoom(middle, 0.6),
+            "-": () => time.zoom(middle, 1 / 0.6),
+            _: () => time.zoom(middle, 1 / 0.6),
+            "]": () => client.zoomY?.(at, 0.6),
+            "[": () => client.zoomY?.(at, 1 / 0.6),
+            Home: () => time.set(time.begin, time.end),
+            "0": () => time.set(time.begin, time.end),
+        };
+        if (!Object.hasOwn(keys, key)) return false;
+        keys[key]();
+        return true;
     }
 }
 
@@ -422,4 +402,22 @@ export function inkOn(rgb: number): string {
         0.7152 * linear((rgb >> 8) & 255) +
         0.0722 * linear(rgb & 255);
     return light > 0.3 ? "#10151c" : "#ffffff";
+}
+
+/* The text, cut where there is no room for all of it; none where there is no room for much. */
+export function fitText(
+    c: CanvasRenderingContext2D,
+    text: string,
+    x: number,
+    y: number,
+    room: number,
+): void {
+    if (room < 14) return;
+    const width = c.measureText(text).width;
+    if (width <= room) {
+        c.fillText(text, x, y);
+        return;
+    }
+    const keep = Math.floor((text.length * room) / width) - 1;
+    if (keep >= 3) c.fillText(`${text.slice(0, keep)}…`, x, y);
 }

@@ -14,8 +14,9 @@ import {
 } from "./app.js";
 import { TimeWindow } from "./canvas.js";
 import type { Run } from "./data.js";
-import { grid, h, link, pictured, section, table, type Child, type GridColumn } from "./dom.js";
+import { h, link, pictured, section, table, type Child } from "./dom.js";
 import * as format from "./format.js";
+import { grid, type GridColumn } from "./grid.js";
 import { SegmentMap } from "./map.js";
 
 /* What two runs' operations are told apart by: all but times and numbers that the run gave. */

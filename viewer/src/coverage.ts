@@ -1,7 +1,8 @@
 /* The rules of the contract in a campaign: how often each was evaluated, and a map of them. */
 import { listIn, numberIn, objectIn, textIn, type Facts } from "./app.js";
-import { grid, h, pictured } from "./dom.js";
+import { h, pictured } from "./dom.js";
 import * as format from "./format.js";
+import { grid } from "./grid.js";
 import { squareMap, type Square } from "./squares.js";
 
 export interface RuleCount {

@@ -4,17 +4,7 @@
  */
 import { listIn, numberIn, textIn, textsIn, type App, type Facts, type View } from "./app.js";
 import type { Run } from "./data.js";
-import {
-    clear,
-    grid,
-    h,
-    link,
-    pairs,
-    pictured,
-    section,
-    type Child,
-    type GridColumn,
-} from "./dom.js";
+import { clear, h, link, pairs, pictured, section, type Child } from "./dom.js";
 import {
     allocationsOf,
     argumentsOf,
@@ -26,8 +16,9 @@ import {
     type ByteRow,
 } from "./finding.js";
 import * as format from "./format.js";
+import { grid, type GridColumn } from "./grid.js";
 import { lifeOf, lifeStrip, lifeTable, type LifeEvent } from "./life.js";
-import { argumentList } from "./timeline.js";
+import { argumentList } from "./rows.js";
 
 const CALLS_AROUND = 40;
 const LIVES_MOST = 3;

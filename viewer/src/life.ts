@@ -4,8 +4,9 @@
  */
 import { NEVER } from "./decode.js";
 import type { Run } from "./data.js";
-import { grid, h, link, newId, svg } from "./dom.js";
+import { h, link, newId, svg } from "./dom.js";
 import * as format from "./format.js";
+import { grid } from "./grid.js";
 import { rowName } from "./rows.js";
 
 export interface LifeEvent {
@@ -28,98 +29,100 @@ export const LIFE_KINDS: [LifeEvent["kind"], string][] = [
     ["finding", "findings"],
 ];
 
-/* row: of objects. limit: of references, which may be very many; the first and the last stay. */
+/* row: of objects. */
 export function lifeOf(run: Run, row: number): LifeEvent[] {
-    const events: LifeEvent[] = [];
+    return [
+        ...existence(run, row),
+        ...places(run, row),
+        ...moves(run, row),
+        ...mappings(run, row),
+        ...uses(run, row),
+        ...choices(run, row),
+    ]
+        .filter(e => e.time !== NEVER)
+        .sort((a, b) => a.time - b.time);
+}
+
+function existence(run: Run, row: number): LifeEvent[] {
     const created = run.values("objects", "created")[row];
     const destroyed = run.values("objects", "destroyed")[row];
-    const size = run.values("objects", "bytes")[row];
-    if (created !== NEVER)
-        events.push({
+    const event = { kind: "exists", table: "objects", row } as const;
+    return [
+        {
+            ...event,
             time: created,
             end: Math.min(destroyed, run.end),
-            kind: "exists",
-            what: `created, ${format.bytes(size)}`,
-            table: "objects",
-            row,
-        });
-    if (destroyed !== NEVER)
-        events.push({
-            time: destroyed,
-            end: destroyed,
-            kind: "exists",
-            what: "destroyed",
-            table: "objects",
-            row,
-        });
+            what: `created, ${format.bytes(run.values("objects", "bytes")[row])}`,
+        },
+        { ...event, time: destroyed, end: destroyed, what: "destroyed" },
+    ];
+}
 
-    const why = (column: string, r: number): string => run.text("places", column, r);
+function places(run: Run, row: number): LifeEvent[] {
+    const events: LifeEvent[] = [];
     const from = run.values("places", "from"),
         to = run.values("places", "to");
     const segments = run.values("places", "segment"),
-        offsets = run.values("places", "offset");
+        offsets = run.values("places", "offset"),
+        evictors = run.values("places", "evictor");
     for (const r of run.referring("places", "allocation", row)) {
-        const reason = why("why_came", r);
+        const event = { kind: "placed", table: "places", row: r } as const;
+        const segment = run.objectName(segments[r]);
+        const came = run.text("places", "why_came", r),
+            left = run.text("places", "why_left", r);
+        const evictor = evictors[r] ? `, for ${run.objectName(evictors[r])}` : "";
         events.push({
+            ...event,
             time: from[r],
             end: Math.min(to[r], run.end),
-            kind: "placed",
-            table: "places",
-            row: r,
-            what:
-                `placed at ${format.hex(offsets[r])} of ${run.objectName(segments[r])}` +
-                `${reason ? `: ${reason}` : ""}`,
+            what: `placed at ${format.hex(offsets[r])} of ${segment}${came ? `: ${came}` : ""}`,
         });
-        if (to[r] !== NEVER) {
-            const left = why("why_left", r);
-            const evictor = run.values("places", "evictor")[r];
-            events.push({
-                time: to[r],
-                end: to[r],
-                kind: "placed",
-                table: "places",
-                row: r,
-                what:
-                    `left ${run.objectName(segments[r])}${left ? `: ${left}` : ""}` +
-                    `${evictor ? `, for ${run.objectName(evictor)}` : ""}`,
-            });
-        }
+        events.push({
+            ...event,
+            time: to[r],
+            end: to[r],
+            what: `left ${segment}${left ? `: ${left}` : ""}${evictor}`,
+        });
     }
+    return events;
+}
+
+function moves(run: Run, row: number): LifeEvent[] {
     const asked = run.values("operations", "asked"),
-        retired = run.values("operations", "retired");
-    for (const r of run.referring("operations", "allocation", row))
-        events.push({
-            time: asked[r],
-            end: Math.min(retired[r], run.end),
-            kind: "moved",
-            table: "operations",
-            row: r,
-            what:
-                `${run.text("operations", "name", r)}, ` +
-                `${format.bytes(run.values("operations", "bytes")[r])}`,
-        });
-    const mapFrom = run.values("mappings", "from"),
-        mapTo = run.values("mappings", "to");
+        retired = run.values("operations", "retired"),
+        bytes = run.values("operations", "bytes");
+    return Array.from(run.referring("operations", "allocation", row), r => ({
+        time: asked[r],
+        end: Math.min(retired[r], run.end),
+        kind: "moved",
+        table: "operations",
+        row: r,
+        what: `${run.text("operations", "name", r)}, ${format.bytes(bytes[r])}`,
+    }));
+}
+
+function mappings(run: Run, row: number): LifeEvent[] {
+    const events: LifeEvent[] = [];
+    const from = run.values("mappings", "from"),
+        to = run.values("mappings", "to"),
+        vas = run.values("mappings", "va");
     for (const r of run.referring("mappings", "allocation", row)) {
-        const va = format.hex(run.values("mappings", "va")[r]);
+        const event = { kind: "mapped", table: "mappings", row: r } as const;
+        const va = format.hex(vas[r]);
         events.push({
-            time: mapFrom[r],
-            end: Math.min(mapTo[r], run.end),
-            kind: "mapped",
+            ...event,
+            time: from[r],
+            end: Math.min(to[r], run.end),
             what: `mapped at ${va}`,
-            table: "mappings",
-            row: r,
         });
-        if (mapTo[r] !== NEVER)
-            events.push({
-                time: mapTo[r],
-                end: mapTo[r],
-                kind: "mapped",
-                what: `unmapped at ${va}`,
-                table: "mappings",
-                row: r,
-            });
+        events.push({ ...event, time: to[r], end: to[r], what: `unmapped at ${va}` });
     }
+    return events;
+}
+
+/* Work that reads or writes it: while its packet runs, or when it was submitted if none ran. */
+function uses(run: Run, row: number): LifeEvent[] {
+    const events: LifeEvent[] = [];
     const writes = run.values("references", "is_write");
     const submissions = run.values("references", "submission");
     const times = run.values("submissions", "time"),
@@ -141,18 +144,19 @@ export function lifeOf(run: Run, row: number): LifeEvent[] {
             what: `${writes[r] ? "written" : "read"} by ${rowName(run, "submissions", submission)}`,
         });
     }
-    for (const r of run.referring("victims", "allocation", row)) {
-        const time = run.values("victims", "time")[r];
-        events.push({
-            time,
-            end: time,
-            kind: "chosen",
-            what: `chosen to leave: ${run.text("victims", "why", r)}`,
-            table: "victims",
-            row: r,
-        });
-    }
-    return events.filter(e => e.time !== NEVER).sort((a, b) => a.time - b.time);
+    return events;
+}
+
+function choices(run: Run, row: number): LifeEvent[] {
+    const times = run.values("victims", "time");
+    return Array.from(run.referring("victims", "allocation", row), r => ({
+        time: times[r],
+        end: times[r],
+        kind: "chosen",
+        what: `chosen to leave: ${run.text("victims", "why", r)}`,
+        table: "victims",
+        row: r,
+    }));
 }
 
 export function lifeTable(events: LifeEvent[], height: number, label: string): HTMLElement {
@@ -205,6 +209,19 @@ const STRIP_COLOURS: Record<LifeEvent["kind"], string> = {
 };
 const STRIP_LEAST = 640; /* pixels wide: narrower, its words cannot be read, so it scrolls */
 const STRIP_MOST = 1500; /* shapes of one lane; a longer lane is thinned to what its pixels show */
+const STRIP_WHOLE = 200; /* so many are drawn before one is left out */
+const STRIP_LEFT = 150,
+    STRIP_RIGHT = 12,
+    STRIP_TOP = 8,
+    STRIP_BOTTOM = 22,
+    STRIP_ROW = 22;
+
+interface StripScale {
+    from: number;
+    to: number;
+    width: number;
+    x(time: number): number;
+}
 
 /* The life as one strip: a lane for each kind of event that happened. */
 export function lifeStrip(
@@ -215,13 +232,14 @@ export function lifeStrip(
     label: string,
 ): HTMLElement {
     const kinds = LIFE_KINDS.filter(([kind]) => events.some(e => e.kind === kind));
-    const left = 150,
-        rowHeight = 22,
-        top = 8,
-        bottom = 22;
-    const height = top + kinds.length * rowHeight + bottom;
+    const height = STRIP_TOP + kinds.length * STRIP_ROW + STRIP_BOTTOM;
     const span = Math.max(1, to - from);
-    const x = (t: number): number => left + ((t - from) / span) * (width - left - 12);
+    const scale: StripScale = {
+        from,
+        to,
+        width,
+        x: t => STRIP_LEFT + ((t - from) / span) * (width - STRIP_LEFT - STRIP_RIGHT),
+    };
     const id = newId("strip");
     const picture = svg(
         "svg",
@@ -234,12 +252,26 @@ export function lifeStrip(
         },
         svg("title", { id }, label),
     );
-    const step = format.axisStep(span, (width - left) / 120);
-    for (let t = Math.ceil(from / step) * step; t <= to; t += step) {
-        picture.append(
-            svg("line", { x1: x(t), x2: x(t), y1: top, y2: height - bottom, class: "grid-line" }),
-        );
-        picture.append(
+    picture.append(...stripTicks(scale, height));
+    kinds.forEach(([kind, name], lane) => {
+        const y = STRIP_TOP + lane * STRIP_ROW;
+        picture.append(...stripLane(scale, name, y), ...stripEvents(events, kind, scale, y));
+    });
+    return h("div", { class: "scrolls", tabindex: 0, role: "group", "aria-label": label }, picture);
+}
+
+function stripTicks({ from, to, width, x }: StripScale, height: number): SVGElement[] {
+    const marks: SVGElement[] = [];
+    const step = format.axisStep(Math.max(1, to - from), (width - STRIP_LEFT) / 120);
+    for (let t = Math.ceil(from / step) * step; t <= to; t += step)
+        marks.push(
+            svg("line", {
+                x1: x(t),
+                x2: x(t),
+                y1: STRIP_TOP,
+                y2: height - STRIP_BOTTOM,
+                class: "grid-line",
+            }),
             svg(
                 "text",
                 {
@@ -251,47 +283,54 @@ export function lifeStrip(
                 format.moment(t, step),
             ),
         );
+    return marks;
+}
+
+/* The name of a lane, and the line below it. */
+function stripLane({ width }: StripScale, name: string, y: number): SVGElement[] {
+    return [
+        svg("text", { x: STRIP_LEFT - 10, y: y + 15, class: "lane", "text-anchor": "end" }, name),
+        svg("line", {
+            x1: STRIP_LEFT,
+            x2: width - STRIP_RIGHT,
+            y1: y + STRIP_ROW - 0.5,
+            y2: y + STRIP_ROW - 0.5,
+            class: "grid-line",
+        }),
+    ];
+}
+
+function stripEvents(
+    events: LifeEvent[],
+    kind: LifeEvent["kind"],
+    { from, to, x }: StripScale,
+    y: number,
+): SVGElement[] {
+    const shapes: SVGElement[] = [];
+    let lastX = -Infinity;
+    for (const e of events) {
+        if (e.kind !== kind || e.end < from || e.time > to) continue;
+        const x0 = x(Math.max(from, e.time)),
+            x1 = x(Math.min(to, e.end));
+        if (x1 < lastX + 0.7 && shapes.length > STRIP_WHOLE) continue;
+        if (shapes.length === STRIP_MOST) break;
+        lastX = Math.max(lastX, x1);
+        const isPoint = x1 - x0 < 1.5;
+        shapes.push(
+            svg(
+                "rect",
+                {
+                    x: isPoint ? x0 - 1 : x0,
+                    y: y + (kind === "exists" ? 9 : kind === "finding" ? 1 : 4),
+                    width: isPoint ? 2 : x1 - x0,
+                    height: kind === "exists" ? 4 : kind === "finding" ? 20 : 14,
+                    rx: isPoint ? 0 : 2,
+                    fill: STRIP_COLOURS[kind],
+                    opacity: kind === "used" && !e.isWrite ? 0.55 : 1,
+                },
+                svg("title", {}, `${format.moment(e.time)}: ${e.what}`),
+            ),
+        );
     }
-    kinds.forEach(([kind, name], lane) => {
-        const y = top + lane * rowHeight;
-        picture.append(
-            svg("text", { x: left - 10, y: y + 15, class: "lane", "text-anchor": "end" }, name),
-        );
-        picture.append(
-            svg("line", {
-                x1: left,
-                x2: width - 12,
-                y1: y + rowHeight - 0.5,
-                y2: y + rowHeight - 0.5,
-                class: "grid-line",
-            }),
-        );
-        let drawn = 0;
-        let lastX = -Infinity;
-        for (const e of events) {
-            if (e.kind !== kind || e.end < from || e.time > to) continue;
-            const x0 = x(Math.max(from, e.time)),
-                x1 = x(Math.min(to, e.end));
-            if (x1 < lastX + 0.7 && drawn > 200) continue;
-            if (++drawn > STRIP_MOST) break;
-            lastX = Math.max(lastX, x1);
-            const isPoint = x1 - x0 < 1.5;
-            picture.append(
-                svg(
-                    "rect",
-                    {
-                        x: isPoint ? x0 - 1 : x0,
-                        y: y + (kind === "exists" ? 9 : kind === "finding" ? 1 : 4),
-                        width: isPoint ? 2 : x1 - x0,
-                        height: kind === "exists" ? 4 : kind === "finding" ? 20 : 14,
-                        rx: isPoint ? 0 : 2,
-                        fill: STRIP_COLOURS[kind],
-                        opacity: kind === "used" && !e.isWrite ? 0.55 : 1,
-                    },
-                    svg("title", {}, `${format.moment(e.time)}: ${e.what}`),
-                ),
-            );
-        }
-    });
-    return h("div", { class: "scrolls", tabindex: 0, role: "group", "aria-label": label }, picture);
+    return shapes;
 }

@@ -3,26 +3,26 @@
  * range, from when it came to when it left; what is between bands is free.
  */
 import type { App, View } from "./app.js";
-import { cssColour, drawTimeAxis, inkOn, themeColour, TimeCanvas, type Pointer } from "./canvas.js";
-import { amountColour, faded, KIND_COLOURS, kindColour, neutral } from "./colours.js";
+import {
+    cssColour,
+    drawTimeAxis,
+    fitText,
+    inkOn,
+    themeColour,
+    TimeCanvas,
+    type Pointer,
+} from "./canvas.js";
+import { faded, neutral } from "./colours.js";
 import type { Run } from "./data.js";
 import { NEVER } from "./decode.js";
 import { clear, h, legend, link } from "./dom.js";
 import * as format from "./format.js";
 import { lifeOf, lifeTable } from "./life.js";
+import { colourScheme, COLOURS_BY, type ColourBy, type Scheme } from "./mapcolours.js";
 import { tableGrid } from "./rows.js";
 import { onTheme } from "./theme.js";
 import { chip, chips, zoomTools } from "./toolbar.js";
 import { after, PaintTime, TileLayer, type TileFrame } from "./tiles.js";
-
-export type ColourBy = "process" | "use" | "moves" | "size";
-
-const COLOURS_BY: [ColourBy, string][] = [
-    ["process", "process"],
-    ["use", "kind of use"],
-    ["moves", "how often it was placed"],
-    ["size", "size"],
-];
 
 const LEFT = 86,
     RIGHT = 16,
@@ -62,96 +62,6 @@ const RANGE_USES: Record<string, string> = {
     buffers: "paging buffers",
     eviction: "room for what is evicted",
 };
-
-/* "weight" of "layer3.attention.weight2": what allocations with alike names are for. */
-export function useOf(name: string): string {
-    const last =
-        name
-            .split(/[./:\s]/)
-            .filter(Boolean)
-            .pop() ?? "";
-    return last.replace(/[-_]?\d+$/, "") || "(no name)";
-}
-
-interface Scheme {
-    of: Uint32Array; /* colour by row of objects */
-    legend: { colour: number; label: string }[];
-}
-
-function categories(
-    run: Run,
-    rows: number[],
-    kindOf: (row: number) => string,
-    of: Uint32Array,
-): Scheme["legend"] {
-    /* Those that take most of the map, in bytes and time, have colours of their own. */
-    const areas = new Float64Array(run.rows("objects"));
-    const allocation = run.values("places", "allocation"),
-        bytes = run.values("places", "bytes"),
-        from = run.values("places", "from"),
-        to = run.values("places", "to"),
-        segment = run.values("places", "segment");
-    for (let i = 0; i < allocation.length; i++)
-        if (allocation[i] && segment[i])
-            areas[allocation[i] - 1] += bytes[i] * (Math.min(run.end, to[i]) - from[i]);
-    const sizes = new Map<string, number>();
-    for (const row of rows) sizes.set(kindOf(row), (sizes.get(kindOf(row)) ?? 0) + areas[row]);
-    const order = [...sizes].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(e => e[0]);
-    const colours = new Map(order.map((name, n) => [name, kindColour(n)]));
-    for (const row of rows) of[row] = colours.get(kindOf(row)) as number;
-    const legend = order
-        .slice(0, KIND_COLOURS - 1)
-        .map((label, n) => ({ colour: kindColour(n), label }));
-    if (order.length >= KIND_COLOURS)
-        legend.push({
-            colour: kindColour(KIND_COLOURS - 1),
-            label:
-                order.length === KIND_COLOURS
-                    ? order[KIND_COLOURS - 1]
-                    : `${order.length - KIND_COLOURS + 1} others`,
-        });
-    return legend;
-}
-
-export function colourScheme(run: Run, by: ColourBy): Scheme {
-    const of = new Uint32Array(run.rows("objects")).fill(neutral());
-    const rows = run.objectsOf("allocation");
-    if (by === "process") {
-        const process = run.values("objects", "process");
-        return {
-            of,
-            legend: categories(run, rows, row => run.objectName(process[row]) || "the system", of),
-        };
-    }
-    if (by === "use")
-        return {
-            of,
-            legend: categories(run, rows, row => useOf(run.text("objects", "name", row)), of),
-        };
-    const values = run.values("objects", by === "moves" ? "placed" : "bytes");
-    let most = 1;
-    for (const row of rows) most = Math.max(most, values[row]);
-    const low = by === "size" ? 4096 : 1;
-    const share = (v: number): number =>
-        Math.log(Math.max(1, v / low)) / Math.max(1e-9, Math.log(Math.max(2, most / low)));
-    for (const row of rows) of[row] = amountColour(share(values[row]));
-    const marks = [
-        ...new Set(
-            [0, 0.25, 0.5, 0.75, 1].map(s =>
-                by === "size"
-                    ? 2 ** Math.round(Math.log2(low * (most / low) ** s))
-                    : Math.round(most ** s),
-            ),
-        ),
-    ];
-    return {
-        of,
-        legend: marks.map(v => ({
-            colour: amountColour(share(v)),
-            label: by === "size" ? format.bytes(v) : `${format.count(v)} ×`,
-        })),
-    };
-}
 
 export class SegmentMap {
     readonly element: HTMLElement;
@@ -639,107 +549,118 @@ export class SegmentMap {
     }
 
     private draw(c: CanvasRenderingContext2D, width: number, height: number): boolean {
-        const { time } = this.app;
-        const ground = themeColour("--ground"),
-            free = themeColour("--free"),
-            ink = themeColour("--ink"),
-            soft = themeColour("--ink-soft");
-        const lineColour = themeColour("--line"),
-            accent = themeColour("--accent"),
-            bad = themeColour("--bad");
         const scale = this.canvas.element.width / width;
-        c.fillStyle = ground;
+        const shown = this.panels.filter(p => p.isShown);
+        let again = false;
+        c.fillStyle = themeColour("--ground");
         c.fillRect(0, 0, width, height);
         drawTimeAxis(c, this.canvas, 14, height - BOTTOM);
-        const shown = this.panels.filter(p => p.isShown);
-        const room =
-            height -
-            TOP -
-            BOTTOM -
-            shown.length * (HEAD + STRIP) -
-            Math.max(0, shown.length - 1) * GAP;
-        /* A segment that is hardly used has little to show. */
-        const weights = shown.map(p => (1 + Math.log2(1 + p.bands.length)) * (0.35 + 0.65 * p.use));
-        const sum = weights.reduce((a, b) => a + b, 0);
-        let y = TOP;
-        let again = false;
-        const right = LEFT + this.canvas.plotWidth;
-        shown.forEach((panel, n) => {
-            panel.height = Math.max(40, (room * weights[n]) / sum);
-            panel.top = y + HEAD;
-            y = panel.top + panel.height + STRIP + GAP;
-
-            c.textAlign = "left";
-            c.fillStyle = ink;
-            c.font = "600 12px system-ui, sans-serif";
-            const name = this.run.objectName(panel.segment + 1);
-            c.fillText(name, LEFT, panel.top - 8);
-            const nameWidth = c.measureText(name).width;
-            c.fillStyle = soft;
-            c.font = "12px system-ui, sans-serif";
-            let note =
-                `${format.bytes(panel.bytes)}, ` + `${format.plural(panel.bands.length, "band")}`;
-            if (panel.y1 - panel.y0 < panel.bytes)
-                note += `, ${format.bytes(panel.y1 - panel.y0)} in sight`;
-            c.fillText(note, LEFT + nameWidth + 10, panel.top - 8);
-
-            c.fillStyle = free;
-            const freeLeft = Math.max(LEFT, this.canvas.xOf(this.run.begin)),
-                freeRight = Math.min(right, this.canvas.xOf(this.run.end));
-            if (freeRight > freeLeft)
-                c.fillRect(freeLeft, panel.top, freeRight - freeLeft, panel.height);
-            c.save();
-            c.beginPath();
-            c.rect(LEFT, panel.top, right - LEFT, panel.height);
-            c.clip();
-            const frame: TileFrame = {
-                x: LEFT,
-                y: panel.top,
-                width: right - LEFT,
-                height: panel.height,
-                t0: time.t0,
-                t1: time.t1,
-                yTop: -panel.y1,
-                yBottom: -panel.y0,
-            };
-            if (this.drawBands(c, panel, frame, scale)) again = true;
-            this.drawSelection(c, panel, accent, ink);
-            c.restore();
-
-            /* addresses */
-            c.font = "11px system-ui, sans-serif";
-            c.textAlign = "right";
-            const step = format.axisStep(panel.y1 - panel.y0, panel.height / 46, true);
-            for (let a = Math.ceil(panel.y0 / step) * step; a <= panel.y1; a += step) {
-                const ay = panel.top + ((panel.y1 - a) / (panel.y1 - panel.y0)) * panel.height;
-                c.fillStyle = lineColour;
-                c.fillRect(LEFT - 4, Math.round(ay), 4, 1);
-                c.fillStyle = soft;
-                c.fillText(
-                    format.bytes(a),
-                    LEFT - 8,
-                    Math.min(panel.top + panel.height, Math.max(panel.top + 9, ay + 4)),
-                );
-            }
-            this.drawFree(c, panel, bad, right);
-        });
-        if (
-            this.moment !== null &&
-            shown.length &&
-            this.canvas.xOf(this.moment) >= LEFT &&
-            this.canvas.xOf(this.moment) <= right
-        ) {
-            const x = this.canvas.xOf(this.moment);
-            c.fillStyle = ink;
-            c.globalAlpha = 0.5;
-            c.fillRect(Math.round(x), TOP, 1, height - TOP - BOTTOM);
-            c.globalAlpha = 1;
+        this.layout(shown, height);
+        for (const panel of shown) {
+            this.drawHead(c, panel);
+            if (this.drawPlot(c, panel, scale)) again = true;
+            this.drawAddresses(c, panel);
+            this.drawFree(c, panel, themeColour("--bad"), this.right);
         }
+        if (shown.length) this.drawMoment(c, height);
         if (again) {
             const deadline = after(this.paint.next(this.canvas.isMoving, this.canvas.gap));
             for (const panel of shown) if (!deadline()) panel.layer.work(deadline);
         }
         return again;
+    }
+
+    private get right(): number {
+        return LEFT + this.canvas.plotWidth;
+    }
+
+    /* How high each plot is: a segment that is hardly used has little to show. */
+    private layout(shown: Panel[], height: number): void {
+        const gaps = shown.length * (HEAD + STRIP) + Math.max(0, shown.length - 1) * GAP;
+        const room = height - TOP - BOTTOM - gaps;
+        const weights = shown.map(p => (1 + Math.log2(1 + p.bands.length)) * (0.35 + 0.65 * p.use));
+        const sum = weights.reduce((a, b) => a + b, 0);
+        let y = TOP;
+        shown.forEach((panel, n) => {
+            panel.height = Math.max(40, (room * weights[n]) / sum);
+            panel.top = y + HEAD;
+            y = panel.top + panel.height + STRIP + GAP;
+        });
+    }
+
+    private drawHead(c: CanvasRenderingContext2D, panel: Panel): void {
+        const name = this.run.objectName(panel.segment + 1);
+        let note = `${format.bytes(panel.bytes)}, ${format.plural(panel.bands.length, "band")}`;
+        if (panel.y1 - panel.y0 < panel.bytes)
+            note += `, ${format.bytes(panel.y1 - panel.y0)} in sight`;
+        c.textAlign = "left";
+        c.fillStyle = themeColour("--ink");
+        c.font = "600 12px system-ui, sans-serif";
+        c.fillText(name, LEFT, panel.top - 8);
+        const nameWidth = c.measureText(name).width;
+        c.fillStyle = themeColour("--ink-soft");
+        c.font = "12px system-ui, sans-serif";
+        c.fillText(note, LEFT + nameWidth + 10, panel.top - 8);
+    }
+
+    /* What is free, the bands over it, and what is selected. True: again in the next frame. */
+    private drawPlot(c: CanvasRenderingContext2D, panel: Panel, scale: number): boolean {
+        const { run, right } = this;
+        const { time } = this.app;
+        const freeLeft = Math.max(LEFT, this.canvas.xOf(run.begin)),
+            freeRight = Math.min(right, this.canvas.xOf(run.end));
+        c.fillStyle = themeColour("--free");
+        if (freeRight > freeLeft)
+            c.fillRect(freeLeft, panel.top, freeRight - freeLeft, panel.height);
+        c.save();
+        c.beginPath();
+        c.rect(LEFT, panel.top, right - LEFT, panel.height);
+        c.clip();
+        const frame: TileFrame = {
+            x: LEFT,
+            y: panel.top,
+            width: right - LEFT,
+            height: panel.height,
+            t0: time.t0,
+            t1: time.t1,
+            yTop: -panel.y1,
+            yBottom: -panel.y0,
+        };
+        const again = this.drawBands(c, panel, frame, scale);
+        this.drawSelection(c, panel, themeColour("--accent"), themeColour("--ink"));
+        c.restore();
+        return again;
+    }
+
+    private drawAddresses(c: CanvasRenderingContext2D, panel: Panel): void {
+        const line = themeColour("--line"),
+            soft = themeColour("--ink-soft");
+        const span = panel.y1 - panel.y0;
+        const step = format.axisStep(span, panel.height / 46, true);
+        c.font = "11px system-ui, sans-serif";
+        c.textAlign = "right";
+        for (let a = Math.ceil(panel.y0 / step) * step; a <= panel.y1; a += step) {
+            const y = panel.top + ((panel.y1 - a) / span) * panel.height;
+            c.fillStyle = line;
+            c.fillRect(LEFT - 4, Math.round(y), 4, 1);
+            c.fillStyle = soft;
+            c.fillText(
+                format.bytes(a),
+                LEFT - 8,
+                Math.min(panel.top + panel.height, Math.max(panel.top + 9, y + 4)),
+            );
+        }
+    }
+
+    /* A line at the moment that was clicked. */
+    private drawMoment(c: CanvasRenderingContext2D, height: number): void {
+        if (this.moment === null) return;
+        const x = this.canvas.xOf(this.moment);
+        if (x < LEFT || x > this.right) return;
+        c.fillStyle = themeColour("--ink");
+        c.globalAlpha = 0.5;
+        c.fillRect(Math.round(x), TOP, 1, height - TOP - BOTTOM);
+        c.globalAlpha = 1;
     }
 
     private drawBands(
@@ -753,44 +674,7 @@ export class SegmentMap {
             perByte = frame.height / (panel.y1 - panel.y0);
         const few = layer.few(frame);
         if (few) {
-            const { x0, x1, y0, y1 } = layer.rects;
-            const hairline = themeColour("--ground");
-            for (const i of few) {
-                const left = Math.max(frame.x - 2, frame.x + (x0[i] - frame.t0) * perNs),
-                    right = Math.min(
-                        frame.x + frame.width + 2,
-                        frame.x + (x1[i] - frame.t0) * perNs,
-                    );
-                const top = Math.max(frame.y - 2, frame.y + (y0[i] + panel.y1) * perByte),
-                    bottom = Math.min(
-                        frame.y + frame.height + 2,
-                        frame.y + (y1[i] + panel.y1) * perByte,
-                    );
-                const a = this.allocationOf(panel.bands[i]);
-                const colour = a ? this.colours[a - 1] : neutral();
-                const w = Math.max(0.6, right - left),
-                    tall = Math.max(0.6, bottom - top);
-                c.fillStyle = cssColour(colour);
-                c.fillRect(left, top, w, tall);
-                if (w > 3 && tall > 3) {
-                    c.fillStyle = hairline;
-                    c.fillRect(left, bottom - 0.75, w, 0.75);
-                    c.fillRect(right - 0.75, top, 0.75, tall);
-                }
-                if (w > 46 && tall > 12 && a) {
-                    c.fillStyle = inkOn(colour);
-                    c.font = "11px system-ui, sans-serif";
-                    c.textAlign = "left";
-                    const x = Math.max(left, frame.x) + 5;
-                    fitText(
-                        c,
-                        this.run.objectLabel(a),
-                        x,
-                        (Math.max(top, frame.y) + Math.min(bottom, frame.y + frame.height)) / 2 + 4,
-                        right - x - 4,
-                    );
-                }
-            }
+            for (const i of few) this.drawBand(c, panel, frame, i);
             return false;
         }
         const isRough = this.canvas.isMoving && this.paint.isShort;
@@ -804,6 +688,38 @@ export class SegmentMap {
             c.drawImage(tile, sx, sy, sw, sh, left, top, right - left, bottom - top);
         });
         return isMissing || isRough;
+    }
+
+    /* One band, with its name where that has room; i: of the rectangles. */
+    private drawBand(c: CanvasRenderingContext2D, panel: Panel, frame: TileFrame, i: number): void {
+        const { x0, x1, y0, y1 } = panel.layer.rects;
+        const perNs = frame.width / (frame.t1 - frame.t0),
+            perByte = frame.height / (panel.y1 - panel.y0);
+        const frameRight = frame.x + frame.width,
+            frameBottom = frame.y + frame.height;
+        const left = Math.max(frame.x - 2, frame.x + (x0[i] - frame.t0) * perNs),
+            right = Math.min(frameRight + 2, frame.x + (x1[i] - frame.t0) * perNs);
+        const top = Math.max(frame.y - 2, frame.y + (y0[i] + panel.y1) * perByte),
+            bottom = Math.min(frameBottom + 2, frame.y + (y1[i] + panel.y1) * perByte);
+        const a = this.allocationOf(panel.bands[i]);
+        const colour = a ? this.colours[a - 1] : neutral();
+        const w = Math.max(0.6, right - left),
+            tall = Math.max(0.6, bottom - top);
+        c.fillStyle = cssColour(colour);
+        c.fillRect(left, top, w, tall);
+        if (w > 3 && tall > 3) {
+            c.fillStyle = themeColour("--ground"); /* a hairline between bands */
+            c.fillRect(left, bottom - 0.75, w, 0.75);
+            c.fillRect(right - 0.75, top, 0.75, tall);
+        }
+        if (w > 46 && tall > 12 && a) {
+            c.fillStyle = inkOn(colour);
+            c.font = "11px system-ui, sans-serif";
+            c.textAlign = "left";
+            const x = Math.max(left, frame.x) + 5;
+            const middle = (Math.max(top, frame.y) + Math.min(bottom, frameBottom)) / 2;
+            fitText(c, this.run.objectLabel(a), x, middle + 4, right - x - 4);
+        }
     }
 
     private drawSelection(
@@ -915,23 +831,6 @@ export class SegmentMap {
 
 function snap(v: number, scale: number): number {
     return Math.round(v * scale) / scale;
-}
-
-export function fitText(
-    c: CanvasRenderingContext2D,
-    text: string,
-    x: number,
-    y: number,
-    room: number,
-): void {
-    if (room < 14) return;
-    const width = c.measureText(text).width;
-    if (width <= room) {
-        c.fillText(text, x, y);
-        return;
-    }
-    const keep = Math.floor((text.length * room) / width) - 1;
-    if (keep >= 3) c.fillText(`${text.slice(0, keep)}…`, x, y);
 }
 
 /* What the map is drawn from. */

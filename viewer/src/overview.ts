@@ -13,8 +13,9 @@ import { curves, curveTable, type Curve } from "./chart.js";
 import { clientBreaches } from "./clients.js";
 import { thinSteps, type Run } from "./data.js";
 import { NEVER, StoryError } from "./decode.js";
-import { bar, grid, h, link, pairs, pictured, section, table, type Child } from "./dom.js";
+import { bar, h, link, pairs, pictured, section, table, type Child } from "./dom.js";
 import * as format from "./format.js";
+import { grid } from "./grid.js";
 import { rowLink } from "./rows.js";
 
 const BUCKETS = 120;

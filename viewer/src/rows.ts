@@ -6,8 +6,9 @@
 import { valueIn, type App, type View } from "./app.js";
 import { NEVER, type Column, type Table } from "./decode.js";
 import type { Run } from "./data.js";
-import { clear, grid, h, link, pairs, section, type Child, type GridColumn } from "./dom.js";
+import { clear, h, link, pairs, section, type Child } from "./dom.js";
 import * as format from "./format.js";
+import { grid, type GridColumn } from "./grid.js";
 
 /* Columns that hold addresses: shown as hex. */
 const ADDRESSES = new Set(["offset", "from_offset", "to_offset", "va", "stride"]);
@@ -384,4 +385,41 @@ export function factsView(app: App): View {
             );
         },
     };
+}
+
+const ARGUMENTS_MOST = 200; /* shown beside a call */
+
+export function argumentList(run: Run, rows: Uint32Array): HTMLElement {
+    return h(
+        "dl",
+        { class: "pairs", "aria-label": "Arguments" },
+        Array.from(rows.subarray(0, ARGUMENTS_MOST), row =>
+            h(
+                "div",
+                {},
+                h("dt", {}, run.text("arguments", "field", row)),
+                h(
+                    "dd",
+                    {},
+                    run.values("arguments", "is_answer")[row] ? h("em", {}, "answer: ") : null,
+                    argumentValue(run, row),
+                ),
+            ),
+        ),
+        rows.length > ARGUMENTS_MOST
+            ? h(
+                  "div",
+                  {},
+                  h("dt", {}, `and ${format.count(rows.length - ARGUMENTS_MOST)} more`),
+                  h(
+                      "dd",
+                      {},
+                      link(
+                          `rows/arguments?call=${run.values("arguments", "call")[rows[0]]}`,
+                          "all",
+                      ),
+                  ),
+              )
+            : null,
+    );
 }

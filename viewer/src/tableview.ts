@@ -5,8 +5,9 @@
 import type { App, View } from "./app.js";
 import type { Run } from "./data.js";
 import { NEVER } from "./decode.js";
-import { clear, grid, h, link, pairs, section, type Child } from "./dom.js";
+import { clear, h, link, pairs, section, type Child } from "./dom.js";
 import * as format from "./format.js";
+import { grid } from "./grid.js";
 import { rowLink } from "./rows.js";
 import {
     changes,

@@ -4,13 +4,22 @@
  */
 import type { App, View } from "./app.js";
 import { arrowsOf, type Arrow } from "./arrows.js";
-import { cssColour, drawTimeAxis, inkOn, themeColour, TimeCanvas, type Pointer } from "./canvas.js";
+import {
+    cssColour,
+    drawTimeAxis,
+    fitText,
+    inkOn,
+    themeColour,
+    TimeCanvas,
+    type Pointer,
+} from "./canvas.js";
 import { clientArguments } from "./clients.js";
 import { faded } from "./colours.js";
 import type { Run } from "./data.js";
 import { NEVER } from "./decode.js";
-import { clear, grid, h, legend, link } from "./dom.js";
+import { clear, h, legend, link } from "./dom.js";
 import * as format from "./format.js";
+import { grid } from "./grid.js";
 import {
     buildSlices,
     kindColours,
@@ -19,8 +28,8 @@ import {
     type Lane,
     type Slices,
 } from "./lanes.js";
-import { fitText } from "./map.js";
-import { argumentValue, details, rowName } from "./rows.js";
+import { argumentList, details, rowName } from "./rows.js";
+import { findSlices, searchText } from "./slicesearch.js";
 import { onTheme } from "./theme.js";
 import { chip, chips, zoomTools } from "./toolbar.js";
 import { after, PaintTime, TileLayer, type TileFrame } from "./tiles.js";
@@ -30,12 +39,10 @@ const LEFT = 150,
     TOP = 26,
     GROUP_HEAD = 22,
     LANE_GAP = 3;
-const ARGUMENTS_MOST = 200; /* shown beside a call */
 const GROWN_MOST = 1.7; /* how much higher rows become where there is room */
 const SHAPES = 2500;
 /* pixels of a tile for a row: the middle one is drawn, so that no row bleeds into its neighbours */
 const TILE_ROW = 3;
-const MATCHES_MOST = 200000;
 
 export class Timeline {
     readonly element: HTMLElement;
@@ -229,92 +236,12 @@ export class Timeline {
 
     /* Slices whose label, objects or status have all words. */
     find(words: string): void {
-        const parts = words.trim().toLowerCase().split(/\s+/).filter(Boolean);
-        const { slices } = this;
-        if (!parts.length) {
-            this.isMatch = null;
-            this.matchList = new Uint32Array(0);
-            this.matches.textContent = "";
-            this.recolour();
-            return;
-        }
-        this.isMatch = new Uint8Array(slices.rects.count);
-        const found: number[] = [];
-        const known = new Map<string, boolean>();
-        /* Texts that describe a row come from few columns: look at each combination once. */
-        for (let i = 0; i < slices.rects.count; i++) {
-            const lane = slices.lanes[slices.laneOf[i]];
-            const key = this.searchKey(lane.table, slices.rowOf[i]);
-            const cacheKey = `${lane.table}/${lane.name}/${key.join("/")}`;
-            let is = known.get(cacheKey);
-            if (is === undefined) {
-                const text =
-                    `${lane.name} ${this.searchText(lane.table, slices.rowOf[i])}`.toLowerCase();
-                is = parts.every(p => text.includes(p));
-                if (known.size < MATCHES_MOST) known.set(cacheKey, is);
-            }
-            if (is) {
-                this.isMatch[i] = 1;
-                found.push(i);
-            }
-        }
-        found.sort((a, b) => slices.rects.x0[a] - slices.rects.x0[b]);
-        this.matchList = Uint32Array.from(found);
-        this.matches.textContent = format.plural(found.length, "slice");
+        const found = findSlices(this.run, this.slices, words);
+        this.matchList = found ?? new Uint32Array(0);
+        this.isMatch = found ? new Uint8Array(this.slices.rects.count) : null;
+        for (const i of this.matchList) if (this.isMatch) this.isMatch[i] = 1;
+        this.matches.textContent = found ? format.plural(found.length, "slice") : "";
         this.recolour();
-    }
-
-    private searchKey(table: string, row: number): number[] {
-        const v = (column: string): number => this.run.values(table, column)[row];
-        switch (table) {
-            case "calls":
-                return [v("name"), v("operation"), v("object"), v("status")];
-            case "operations":
-                return [v("name"), v("allocation"), v("process")];
-            case "marks":
-                return [v("kind"), v("text"), v("object")];
-            case "packets":
-                return [v("kind"), v("number"), v("context")];
-            default:
-                return [row];
-        }
-    }
-
-    private searchText(table: string, row: number): string {
-        const { run } = this;
-        const v = (column: string): number => run.values(table, column)[row];
-        const parts = [sliceLabel(run, table, row)];
-        if (table === "calls")
-            parts.push(
-                run.objectWords(v("object")),
-                format.status(v("status")),
-                `#${v("sequence")}`,
-            );
-        if (table === "operations")
-            parts.push(
-                run.objectWords(v("allocation")),
-                run.objectWords(v("process")),
-                `${v("number")}`,
-            );
-        if (table === "jobs") parts.push(run.objectWords(v("allocation")));
-        if (table === "packets" || table === "submissions")
-            parts.push(
-                run.objectWords(v("context")),
-                `${table.replace(/s$/, "")} ${v("number")}`,
-                `fence ${v("fence")}`,
-            );
-        if (table === "requests")
-            parts.push(
-                run.objectWords(v("process")),
-                run.objectWords(v("context")),
-                format.status(v("status")),
-            );
-        if (table === "client_calls")
-            parts.push(run.objectWords(v("process")), format.status(v("status")));
-        if (table === "fence_waits") parts.push("wait for a fence", run.objectWords(v("process")));
-        if (table === "marks")
-            parts.push(run.objectWords(v("object")), run.text("marks", "kind", row));
-        return parts.join(" ");
     }
 
     private nextMatch(step: number): void {
@@ -683,17 +610,11 @@ export class Timeline {
     }
 
     private draw(c: CanvasRenderingContext2D, width: number, height: number): boolean {
-        const { slices } = this;
+        const { slices, right } = this;
         const { time } = this.app;
-        const ground = themeColour("--ground"),
-            ink = themeColour("--ink"),
-            soft = themeColour("--ink-soft"),
-            stripe = themeColour("--lane"),
-            accent = themeColour("--accent");
         const scale = this.canvas.element.width / width;
-        const right = LEFT + this.canvas.plotWidth;
         this.layout();
-        c.fillStyle = ground;
+        c.fillStyle = themeColour("--ground");
         c.fillRect(0, 0, width, height);
         const offset = TOP - this.scroll;
 
@@ -701,30 +622,8 @@ export class Timeline {
         c.beginPath();
         c.rect(0, TOP, width, height - TOP);
         c.clip();
-        /* lanes and their names */
-        for (const lane of slices.lanes) {
-            const top = this.rowTop[lane.firstRow];
-            if (top < 0) continue;
-            const tall = lane.rowCount * (this.rowHeight[lane.firstRow] + 1) - 1;
-            const y = offset + top;
-            if (y > height || y + tall < TOP) continue;
-            c.fillStyle = stripe;
-            c.fillRect(LEFT, y, right - LEFT, tall);
-            c.fillStyle = ink;
-            c.font = tall < 10 ? "10px system-ui, sans-serif" : "11px system-ui, sans-serif";
-            c.textAlign = "right";
-            c.fillText(lane.name, LEFT - 8, y + Math.min(tall, 24) / 2 + 4, LEFT - 16);
-        }
-        for (const head of this.heads) {
-            c.fillStyle = soft;
-            c.font = "600 11px system-ui, sans-serif";
-            c.textAlign = "left";
-            c.fillText(
-                `${this.closed.has(head.group) ? "▸" : "▾"} ${head.group}`,
-                8,
-                offset + head.y + 15,
-            );
-        }
+        this.drawLanes(c, offset, height);
+        this.drawHeads(c, offset);
         c.beginPath();
         c.rect(LEFT, TOP, right - LEFT, height - TOP);
         c.clip();
@@ -741,27 +640,76 @@ export class Timeline {
         };
         const again = this.drawSlices(c, frame, offset, height, scale);
         this.drawMeasure(c, height);
-        this.drawArrows(c, offset, accent);
-        for (const [i, style, w] of [
-            [this.hovered, ink, 1],
-            [this.selected, accent, 2],
-        ] as const) {
-            if (i < 0) continue;
-            const row = slices.rects.y0[i];
-            if (this.rowTop[row] < 0) continue;
-            const x0 = this.canvas.xOf(slices.rects.x0[i]),
-                x1 = this.canvas.xOf(slices.rects.x1[i]);
-            c.strokeStyle = style;
-            c.lineWidth = w;
-            c.strokeRect(
-                Math.max(LEFT - 4, x0 - 1),
-                offset + this.rowTop[row] - 0.5,
-                Math.max(3, Math.min(right + 4, x1) - Math.max(LEFT - 4, x0) + 2),
-                this.rowHeight[row] + 1,
-            );
-        }
+        this.drawArrows(c, offset, themeColour("--accent"));
+        this.drawOutline(c, offset, this.hovered, themeColour("--ink"), 1);
+        this.drawOutline(c, offset, this.selected, themeColour("--accent"), 2);
         c.restore();
-        c.fillStyle = ground;
+        this.drawTop(c, width);
+        this.drawScroll(c, width, height);
+        if (again) this.layer.work(after(this.paint.next(this.canvas.isMoving, this.canvas.gap)));
+        return again;
+    }
+
+    private get right(): number {
+        return LEFT + this.canvas.plotWidth;
+    }
+
+    /* Lanes and their names. */
+    private drawLanes(c: CanvasRenderingContext2D, offset: number, height: number): void {
+        const ink = themeColour("--ink"),
+            stripe = themeColour("--lane");
+        for (const lane of this.slices.lanes) {
+            const top = this.rowTop[lane.firstRow];
+            if (top < 0) continue;
+            const tall = lane.rowCount * (this.rowHeight[lane.firstRow] + 1) - 1;
+            const y = offset + top;
+            if (y > height || y + tall < TOP) continue;
+            c.fillStyle = stripe;
+            c.fillRect(LEFT, y, this.right - LEFT, tall);
+            c.fillStyle = ink;
+            c.font = tall < 10 ? "10px system-ui, sans-serif" : "11px system-ui, sans-serif";
+            c.textAlign = "right";
+            c.fillText(lane.name, LEFT - 8, y + Math.min(tall, 24) / 2 + 4, LEFT - 16);
+        }
+    }
+
+    /* The names of groups, which a click folds. */
+    private drawHeads(c: CanvasRenderingContext2D, offset: number): void {
+        c.fillStyle = themeColour("--ink-soft");
+        c.font = "600 11px system-ui, sans-serif";
+        c.textAlign = "left";
+        for (const { group, y } of this.heads)
+            c.fillText(`${this.closed.has(group) ? "▸" : "▾"} ${group}`, 8, offset + y + 15);
+    }
+
+    /* A line around a slice; -1: around none. */
+    private drawOutline(
+        c: CanvasRenderingContext2D,
+        offset: number,
+        slice: number,
+        colour: string,
+        width: number,
+    ): void {
+        const { rects } = this.slices;
+        if (slice < 0) return;
+        const row = rects.y0[slice];
+        if (this.rowTop[row] < 0) return;
+        const x0 = this.canvas.xOf(rects.x0[slice]),
+            x1 = this.canvas.xOf(rects.x1[slice]);
+        const left = Math.max(LEFT - 4, x0 - 1);
+        c.strokeStyle = colour;
+        c.lineWidth = width;
+        c.strokeRect(
+            left,
+            offset + this.rowTop[row] - 0.5,
+            Math.max(3, Math.min(this.right + 4, x1) - Math.max(LEFT - 4, x0) + 2),
+            this.rowHeight[row] + 1,
+        );
+    }
+
+    /* The axis of time stays in sight above all lanes. */
+    private drawTop(c: CanvasRenderingContext2D, width: number): void {
+        c.fillStyle = themeColour("--ground");
         c.fillRect(0, 0, width, TOP);
         c.save();
         c.beginPath();
@@ -769,18 +717,18 @@ export class Timeline {
         c.clip();
         drawTimeAxis(c, this.canvas, 14, TOP);
         c.restore();
-        if (this.contentHeight > height - TOP) {
-            const seen = height - TOP;
-            c.fillStyle = themeColour("--line");
-            c.fillRect(
-                width - 5,
-                TOP + (this.scroll / this.contentHeight) * seen,
-                4,
-                (seen / this.contentHeight) * seen,
-            );
-        }
-        if (again) this.layer.work(after(this.paint.next(this.canvas.isMoving, this.canvas.gap)));
-        return again;
+    }
+
+    private drawScroll(c: CanvasRenderingContext2D, width: number, height: number): void {
+        const seen = height - TOP;
+        if (this.contentHeight <= seen) return;
+        c.fillStyle = themeColour("--line");
+        c.fillRect(
+            width - 5,
+            TOP + (this.scroll / this.contentHeight) * seen,
+            4,
+            (seen / this.contentHeight) * seen,
+        );
     }
 
     private drawSlices(
@@ -938,7 +886,7 @@ export class Timeline {
                             sliceLabel(run, lane.table, slices.rowOf[i]) ||
                                 rowName(run, lane.table, slices.rowOf[i]),
                         ),
-                    find: i => this.searchText(lane.table, slices.rowOf[i]),
+                    find: i => searchText(run, lane.table, slices.rowOf[i]),
                     key: i => slices.kinds[slices.colourKind[i]],
                 },
             ],
@@ -948,41 +896,6 @@ export class Timeline {
     get lanes(): readonly Lane[] {
         return this.slices.lanes;
     }
-}
-
-export function argumentList(run: Run, rows: Uint32Array): HTMLElement {
-    return h(
-        "dl",
-        { class: "pairs", "aria-label": "Arguments" },
-        Array.from(rows.subarray(0, ARGUMENTS_MOST), row =>
-            h(
-                "div",
-                {},
-                h("dt", {}, run.text("arguments", "field", row)),
-                h(
-                    "dd",
-                    {},
-                    run.values("arguments", "is_answer")[row] ? h("em", {}, "answer: ") : null,
-                    argumentValue(run, row),
-                ),
-            ),
-        ),
-        rows.length > ARGUMENTS_MOST
-            ? h(
-                  "div",
-                  {},
-                  h("dt", {}, `and ${format.count(rows.length - ARGUMENTS_MOST)} more`),
-                  h(
-                      "dd",
-                      {},
-                      link(
-                          `rows/arguments?call=${run.values("arguments", "call")[rows[0]]}`,
-                          "all",
-                      ),
-                  ),
-              )
-            : null,
-    );
 }
 
 export function timelineView(app: App): View {
