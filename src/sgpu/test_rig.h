@@ -20,6 +20,10 @@
 #define RIG_COMMAND_PAGES UINT64_C(512)
 #define RIG_COMMAND_BYTES (RIG_COMMAND_PAGES * PAGE_BYTES)
 
+/* Page-table entries of a page of local memory and of the system's. */
+#define RIG_LOCAL_PTE(address)  ((address) | SGPU_PTE_VALID)
+#define RIG_SYSTEM_PTE(address) ((address) | SGPU_PTE_VALID | SGPU_PTE_SYSTEM)
+
 struct rig {
     struct machine *machine;
     struct sgpu *gpu;
