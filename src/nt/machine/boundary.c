@@ -8,9 +8,10 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS, REG_RIP */
 #include "nt/machine/boundary.h"
 
+#include "nt/machine/boundary_thunks.h"
+
 #include "base/assert.h"
 #include "base/bits.h"
-#include "base/hash.h"
 #include "base/list.h"
 
 #include <signal.h>
@@ -34,14 +35,9 @@
 
 #define BENCH_STACK      (512u * 1024)             /* of a thread's; untouched pages cost nothing */
 #define ARGUMENT_BYTES   (8u * BOUNDARY_ARGUMENTS) /* of the first call, above the counted bytes */
-#define THUNK_BYTES      48u
-#define CHUNK_BYTES      (64u * 1024)
-#define CHUNK_THUNKS     (CHUNK_BYTES / THUNK_BYTES)
-#define MOST_FIRST_STACK (UINT64_C(256) << 20) /* where there is no limit */
-#define HAS_GS_BASE      2u                    /* of AT_HWCAP2: RDGSBASE and its like */
-#define FRESH_STACK      0xa5                  /* bytes that nobody has written to */
-
-enum kind { KIND_ENTRY, KIND_SERVICE, KIND_CLOSURE };
+#define MOST_FIRST_STACK (UINT64_C(256) << 20)     /* where there is no limit */
+#define HAS_GS_BASE      2u                        /* of AT_HWCAP2: RDGSBASE and its like */
+#define FRESH_STACK      0xa5                      /* bytes that nobody has written to */
 
 /* Shared by the code of this file and the assembly, which knows the offsets. */
 struct processor {
@@ -66,25 +62,12 @@ struct boundary_thread {
 #endif
 };
 
-struct chunk {
-    struct list link;
-    uint8_t *code;
-    uint32_t count;
-};
-
-struct slot {
-    const void *function;
-    void *thunk;
-    uint32_t kind;
-};
-
 struct boundary {
     const struct base_services *services;
     void (*broken)(void *context, const struct boundary_breach *breach);
     void *broken_context;
-    struct list chunks, threads;
-    struct slot *slots; /* by hash, open addressing, never full */
-    uint32_t slot_count, used;
+    struct boundary_thunks thunks;
+    struct list threads;
     struct boundary_thread *current;
     struct boundary_thread first;
     uint64_t anchor; /* on the first thread's stack of the bench */
@@ -913,164 +896,44 @@ void boundary_abandon(struct boundary *boundary)
 
 /* ---- Thunks ---------------------------------------------------------------------------------- */
 
-static struct slot *find_slot(const struct boundary *boundary, const void *function, uint32_t kind)
-{
-    uint64_t at = hash_u64((uintptr_t)function * 2 + kind);
-
-    for (;; at++) {
-        struct slot *slot = &boundary->slots[at & (boundary->slot_count - 1)];
-
-        if (!slot->thunk || (slot->function == function && slot->kind == kind))
-            return slot;
-    }
-}
-
-static bool make_slots(struct boundary *boundary)
-{
-    struct slot *old = boundary->slots;
-    uint32_t old_count = boundary->slot_count;
-
-    if (old && boundary->used < old_count / 2)
-        return true;
-    boundary->slot_count = old_count ? 2 * old_count : 1024;
-    boundary->slots =
-        base_alloc_array(boundary->services, boundary->slot_count, sizeof *boundary->slots);
-    if (!boundary->slots) {
-        boundary->slots = old;
-        boundary->slot_count = old_count;
-        return false;
-    }
-    for (uint32_t i = 0; i < old_count; i++)
-        if (old[i].thunk)
-            *find_slot(boundary, old[i].function, old[i].kind) = old[i];
-    base_free_array(boundary->services, old, old_count, sizeof *old);
-    return true;
-}
-
 #ifdef HAS_BOUNDARY
-static struct chunk *chunk_with_room(struct boundary *boundary)
-{
-    struct chunk *chunk;
-
-    if (!list_is_empty(&boundary->chunks)) {
-        chunk = list_last_entry(&boundary->chunks, struct chunk, link);
-        if (chunk->count < CHUNK_THUNKS)
-            return chunk;
-    }
-    chunk = base_alloc(boundary->services, sizeof *chunk);
-    if (!chunk)
-        return NULL;
-    chunk->code =
-        mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (chunk->code == MAP_FAILED) {
-        base_free(boundary->services, chunk, sizeof *chunk);
-        return NULL;
-    }
-    list_push_back(&boundary->chunks, &chunk->link);
-    return chunk;
-}
-
-/* Writes the next thunk while none can run; the next one's place moves on only when it is whole. */
-static void *write_thunk(struct chunk *chunk, const uint8_t code[THUNK_BYTES])
-{
-    uint8_t *at = chunk->code + chunk->count * THUNK_BYTES;
-
-    if (mprotect(chunk->code, CHUNK_BYTES, PROT_READ | PROT_WRITE))
-        return NULL;
-    memcpy(at, code, THUNK_BYTES);
-    if (mprotect(chunk->code, CHUNK_BYTES, PROT_READ | PROT_EXEC))
-        return NULL;
-    chunk->count++;
-    return at;
-}
-
-/* mov REGISTER, value */
-static uint8_t *put_move(uint8_t *at, const char opcode[2], const void *value)
-{
-    uint64_t number = (uintptr_t)value;
-
-    memcpy(at, opcode, 2);
-    memcpy(at + 2, &number, sizeof number);
-    return at + 10;
-}
-
-/*
- * mov r10, function; mov r11, common; jmp r11; and of a closure, before the jump, mov rcx, context.
- */
-static void *make_thunk(struct boundary *boundary, enum kind kind, const void *function,
-                        const void *context)
-{
-    struct chunk *chunk = chunk_with_room(boundary);
-    uint8_t code[THUNK_BYTES], *at = code;
-
-    memset(code, 0xcc, sizeof code);
-    at = put_move(at, "\x49\xba", function);
-    at = put_move(at, "\x49\xbb",
-                  kind == KIND_ENTRY ? (void *)boundary_enter : (void *)boundary_leave);
-    if (kind == KIND_CLOSURE)
-        at = put_move(at, "\x48\xb9", context);
-    memcpy(at, "\x41\xff\xe3", 3);
-    return chunk ? write_thunk(chunk, code) : NULL;
-}
-#endif
-
-static void *thunk_of(struct boundary *boundary, const void *function, enum kind kind)
-{
-#ifdef HAS_BOUNDARY
-    struct slot *slot;
-    void *thunk;
-
-    if (!function || !make_slots(boundary))
-        return NULL;
-    slot = find_slot(boundary, function, kind);
-    if (slot->thunk)
-        return slot->thunk;
-    thunk = make_thunk(boundary, kind, function, NULL);
-    if (!thunk)
-        return NULL;
-    *slot = (struct slot){function, thunk, kind};
-    boundary->used++;
-    return thunk;
-#else
-    return NULL;
-#endif
-}
-
 void *boundary_closure(struct boundary *boundary, uint64_t(NTAPI *function)(void *context),
                        void *context)
 {
-#ifdef HAS_BOUNDARY
-    return make_thunk(boundary, KIND_CLOSURE, (const void *)function, context);
-#else
-    return NULL;
-#endif
+    return boundary_thunks_closure(&boundary->thunks, (const void *)function,
+                                   (const void *)boundary_leave, context);
 }
 
 void *boundary_entry(struct boundary *boundary, const void *function)
 {
-    return thunk_of(boundary, function, KIND_ENTRY);
+    return boundary_thunks_of(&boundary->thunks, function, (const void *)boundary_enter);
 }
 
 void *boundary_service(struct boundary *boundary, const void *function)
 {
-    return thunk_of(boundary, function, KIND_SERVICE);
+    return boundary_thunks_of(&boundary->thunks, function, (const void *)boundary_leave);
 }
+#else
+void *boundary_closure(struct boundary *boundary, uint64_t(NTAPI *function)(void *context),
+                       void *context)
+{
+    return NULL;
+}
+
+void *boundary_entry(struct boundary *boundary, const void *function)
+{
+    return NULL;
+}
+
+void *boundary_service(struct boundary *boundary, const void *function)
+{
+    return NULL;
+}
+#endif
 
 const void *boundary_target(const struct boundary *boundary, const void *thunk)
 {
-    const struct chunk *chunk;
-
-    list_for_each (chunk, &boundary->chunks, struct chunk, link) {
-        uintptr_t offset = (uintptr_t)thunk - (uintptr_t)chunk->code;
-        uint64_t target;
-
-        if ((uintptr_t)thunk < (uintptr_t)chunk->code || offset >= chunk->count * THUNK_BYTES ||
-            offset % THUNK_BYTES)
-            continue;
-        memcpy(&target, chunk->code + offset + 2, sizeof target);
-        return (const void *)(uintptr_t)target;
-    }
-    return NULL;
+    return boundary_thunks_target(&boundary->thunks, thunk);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
@@ -1092,7 +955,7 @@ boundary_create(const struct base_services *services,
     boundary->broken_context = context;
     boundary_has_gs = getauxval(AT_HWCAP2) & HAS_GS_BASE;
     boundary->anchor = (uintptr_t)__builtin_frame_address(0);
-    list_init(&boundary->chunks);
+    boundary_thunks_init(&boundary->thunks, services);
     list_init(&boundary->threads);
     if (!thread_init(&boundary->first, boundary)) {
         base_free(services, boundary, sizeof *boundary);
@@ -1116,14 +979,7 @@ void boundary_destroy(struct boundary *boundary)
     thread_fini(&boundary->first);
     while ((node = list_first(&boundary->threads)))
         boundary_thread_destroy(container_of(node, struct boundary_thread, link));
-    while ((node = list_pop_front(&boundary->chunks))) {
-        struct chunk *chunk = container_of(node, struct chunk, link);
-
-        munmap(chunk->code, CHUNK_BYTES);
-        base_free(boundary->services, chunk, sizeof *chunk);
-    }
-    base_free_array(boundary->services, boundary->slots, boundary->slot_count,
-                    sizeof *boundary->slots);
+    boundary_thunks_fini(&boundary->thunks);
     alive = NULL;
     boundary_processor = (struct processor){0};
     base_free(boundary->services, boundary, sizeof *boundary);
