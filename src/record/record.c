@@ -16,11 +16,12 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#define COMPRESSION_LEVEL (-10) /* the blocks are small already: docs/record.md has the others */
+#define COMPRESSION_LEVEL (-20) /* the blocks are small already: docs/record.md has the others */
 #define MOST_FIELDS       24
 #define LITERAL_BITS      11 /* two slots each: texts that are used together do not meet */
 #define LITERAL_SLOTS     (1u << LITERAL_BITS)
 #define FIRST_TEXT_SLOTS  1024
+#define NO_MEMORY         (-1)                   /* beside what errno has */
 #define PATTERN_SLOTS     (2u * RECORD_PATTERNS) /* a power of two */
 
 /* ---- The kinds ------------------------------------------------------------------------------- */
@@ -106,9 +107,8 @@ struct record {
     int file;
     uint64_t limit, reserve; /* bytes of the file: for all kinds, for kinds that are kept */
     uint64_t written;        /* bytes in the file */
-    int error;               /* errno of the write that failed; 0: none */
+    int stop;                /* errno of the write that failed, or NO_MEMORY; 0: it goes on */
     bool is_busy;            /* inside: a signal may have come in the middle of an item */
-    bool has_no_memory;
 
     uint8_t *scratch; /* a pattern */
     size_t scratch_size;
@@ -138,7 +138,7 @@ struct record {
 
 static bool is_stopped(const struct record *record)
 {
-    return record->error || record->has_no_memory;
+    return record->stop != 0;
 }
 
 /* ---- Bytes ----------------------------------------------------------------------------------- */
@@ -200,13 +200,13 @@ static void put_bytes(struct record *record, const void *bytes, size_t size)
 
 static void write_all(struct record *record, const uint8_t *bytes, size_t size)
 {
-    while (size && !record->error) {
+    while (size && !is_stopped(record)) {
         ssize_t done = write(record->file, bytes, size);
 
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0) {
-            record->error = done < 0 ? errno : EIO;
+            record->stop = done < 0 ? errno : EIO;
             return;
         }
         bytes += done;
@@ -226,7 +226,7 @@ static void write_block(struct record *record, uint32_t tag)
         ZSTD_compress2(record->packer, record->packed + RECORD_BLOCK_HEADER_BYTES,
                        record->packed_size - RECORD_BLOCK_HEADER_BYTES, record->raw, record->used);
     if (ZSTD_isError(packed)) {
-        record->has_no_memory = true; /* the one reason: the room for the result is enough */
+        record->stop = NO_MEMORY; /* the one reason: the room for the result is enough */
         return;
     }
     record_store32(header, tag);
@@ -247,7 +247,7 @@ static bool grow(struct record *record, size_t needed)
     if (!raw || !packed) {
         base_free(record->services, raw, raw_size);
         base_free(record->services, packed, packed_size);
-        record->has_no_memory = true;
+        record->stop = NO_MEMORY;
         return false;
     }
     base_free(record->services, record->raw, record->raw_size);
@@ -479,11 +479,11 @@ bool record_close(struct record *record, char error[256])
         write_block(record, RECORD_TAG_END);
     }
     is_whole = !is_stopped(record);
-    if (record->error)
-        snprintf(error, 256, "cannot write the record: %s", strerror(record->error));
-    else if (record->has_no_memory)
+    if (record->stop == NO_MEMORY)
         snprintf(error, 256, "no memory for the record; it ends after %llu items",
                  (unsigned long long)record->items);
+    else if (record->stop)
+        snprintf(error, 256, "cannot write the record: %s", strerror(record->stop));
     record_abandon(record);
     return is_whole;
 }
@@ -686,7 +686,7 @@ static uint64_t pattern_text(struct record *record, const struct kind_state *kin
     uint8_t *at;
 
     if (!make_scratch(record, count * RECORD_VARINT_BYTES + 1)) {
-        record->has_no_memory = true;
+        record->stop = NO_MEMORY;
         return 0;
     }
     at = put_pattern_fields(kind->is_pattern, fields, kind->fixed_count, record->scratch);
@@ -920,7 +920,7 @@ static void put_patterned(struct record *record, enum record_kind which, uint64_
     uint64_t *values = base_alloc_array(record->services, count + 1, sizeof *values), *end;
 
     if (!values) {
-        record->has_no_memory = true;
+        record->stop = NO_MEMORY;
         return;
     }
     end = values;
@@ -955,6 +955,17 @@ static void put_groups(struct record *record, enum record_kind which, uint64_t n
     record->is_busy = false;
 }
 
+/* Out of line: most items have values alone, and do not pay for the frame of this. */
+__attribute__((noinline)) static void put_other(struct record *record, enum record_kind which,
+                                                uint64_t now_ns, const uint64_t *fields,
+                                                const uint64_t *groups, size_t group_count)
+{
+    if (record->kinds[which].has_pattern)
+        put_patterned(record, which, now_ns, fields, groups, group_count);
+    else
+        put_groups(record, which, now_ns, fields, groups, group_count);
+}
+
 void record_item(struct record *record, enum record_kind which, uint64_t now_ns,
                  const uint64_t *fields, const uint64_t *groups, size_t group_count)
 {
@@ -965,10 +976,8 @@ void record_item(struct record *record, enum record_kind which, uint64_t now_ns,
     kind = &record->kinds[which];
     if (!wants(record, kind))
         return;
-    if (kind->has_pattern)
-        put_patterned(record, which, now_ns, fields, groups, group_count);
-    else if (kind->group_size)
-        put_groups(record, which, now_ns, fields, groups, group_count);
+    if (kind->has_pattern || kind->group_size)
+        put_other(record, which, now_ns, fields, groups, group_count);
     else
         put_item(record, &kind->form, now_ns, fields);
 }

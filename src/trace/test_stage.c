@@ -354,6 +354,41 @@ static void check_parts(const struct trace_event *event, const char *line, size_
     assert_string_equal(line + length - parts.length, parts.text);
 }
 
+/* A text has the number 0 here. */
+static void add_value(void *context, const char *text, size_t length, unsigned type, uint64_t value)
+{
+    struct trace_values *values = context;
+    const bool is_text = (type & ~(unsigned)TRACE_PART_PLAIN) == TRACE_PART_TEXT;
+
+    values->end += values->next == values->end; /* there is room behind, of which it did not know */
+    trace_values_add(values, text, length, type, is_text ? 0 : value);
+}
+
+/* Values are the same, and so is their hash, whether all go through the visitor or few. */
+static void check_values(const struct trace_event *event)
+{
+    uint64_t first[256], rooms[] = {256, 3, 0};
+    size_t count = 0;
+    uint64_t hash = 0;
+
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t room[256];
+        struct trace_values values = {.next = room, .end = room + rooms[i], .hash = 7};
+        const struct trace_visitor visitor = {
+            .part = add_value, .context = &values, .values = &values};
+
+        trace_event_visit(event, &visitor);
+        if (i == 0) {
+            count = (size_t)(values.next - room);
+            hash = values.hash;
+            memcpy(first, room, count * sizeof *room);
+        }
+        assert_int_equal(values.next - room, count);
+        assert_int_equal(values.hash, hash);
+        assert_memory_equal(room, first, count * sizeof *room);
+    }
+}
+
 static void collect(void *context, const struct trace_event *event)
 {
     struct stage *stage = context;
@@ -362,6 +397,7 @@ static void collect(void *context, const struct trace_event *event)
 
     assert_true(length + 2 < room);
     check_parts(event, stage->text + stage->length, length);
+    check_values(event);
     stage->length += length;
     stage->text[stage->length++] = '\n';
     stage->text[stage->length] = '\0';

@@ -21,6 +21,7 @@
 #ifndef DRYDOCK_TRACE_TRACE_H
 #define DRYDOCK_TRACE_TRACE_H
 
+#include "base/bits.h"
 #include "base/services.h"
 #include "miniport/miniport.h"
 #include "miniport/operation.h"
@@ -149,6 +150,25 @@ enum trace_part {
 /* Of a handle that has no number, because there is no memory. 0: NULL. */
 #define TRACE_HANDLE_UNKNOWN UINT64_MAX
 
+/*
+ * Values of parts, one behind the other, and a hash of the texts, by their addresses, and of the
+ * types: what is alike in events that differ in their values alone. Between `next` and `end` is
+ * room for more.
+ */
+struct trace_values {
+    uint64_t *next, *end;
+    uint64_t hash;
+};
+
+static inline void trace_values_add(struct trace_values *values, const char *text, size_t length,
+                                    unsigned type, uint64_t value)
+{
+    const uint64_t how = (uintptr_t)text + ((uint64_t)(length << 8 | type) << 48);
+
+    *values->next++ = value;
+    values->hash = rotate_left_u64((values->hash ^ how) * UINT64_C(0x9e3779b97f4a7c15), 29);
+}
+
 struct trace_visitor {
     /* A text that is no value lives as long as the program does; it ends at its length. */
     void (*part)(void *context, const char *text, size_t length, unsigned type, uint64_t value);
@@ -159,6 +179,11 @@ struct trace_visitor {
      */
     bool (*knows_entries)(void *context, const DXGK_PTE *entries, uint64_t count,
                           uint64_t *out_hash);
+    /*
+     * Optional: gets the values that are no texts, as long as it has room. part() is called for
+     * the others, and adds to it what it wants to.
+     */
+    struct trace_values *values;
 };
 
 void trace_event_visit(const struct trace_event *event, const struct trace_visitor *visitor);

@@ -1039,12 +1039,16 @@ void trace_event_visit(const struct trace_event *event, const struct trace_visit
 {
     struct trace_line line = {.handles = event->handles, .visitor = visitor};
 
+    if (visitor->values)
+        line.values = *visitor->values;
     put_fields(&line, event);
+    if (visitor->values)
+        *visitor->values = line.values;
 }
 
 size_t trace_event_format(const struct trace_event *event, char *buffer, size_t size)
 {
-    struct trace_line line = {buffer, size, 0, event->handles, NULL};
+    struct trace_line line = {.buffer = buffer, .size = size, .handles = event->handles};
 
     if (size)
         buffer[0] = '\0';

@@ -58,18 +58,12 @@ static bool grow(struct trace_handles *handles)
     return true;
 }
 
-uint64_t trace_handles_number(struct trace_handles *handles, enum trace_handle_kind kind,
-                              const void *handle)
+/* Out of line, as most handles have a number. */
+__attribute__((noinline)) static uint64_t
+add_handle(struct trace_handles *handles, enum trace_handle_kind kind, const void *handle)
 {
     struct trace_handle_slot *slot;
 
-    if (!handle)
-        return 0;
-    if (handles->capacity) {
-        slot = find_slot(handles, kind, handle);
-        if (slot->handle)
-            return slot->number;
-    }
     if (2 * (handles->count + 1) > handles->capacity && !grow(handles))
         return 0;
     slot = find_slot(handles, kind, handle);
@@ -78,6 +72,19 @@ uint64_t trace_handles_number(struct trace_handles *handles, enum trace_handle_k
     slot->number = ++handles->last_numbers[kind - 'a'];
     handles->count++;
     return slot->number;
+}
+
+uint64_t trace_handles_number(struct trace_handles *handles, enum trace_handle_kind kind,
+                              const void *handle)
+{
+    const struct trace_handle_slot *slot;
+
+    if (!handle)
+        return 0;
+    if (!handles->capacity)
+        return add_handle(handles, kind, handle);
+    slot = find_slot(handles, kind, handle);
+    return slot->handle ? slot->number : add_handle(handles, kind, handle);
 }
 
 void trace_handles_forget(struct trace_handles *handles, enum trace_handle_kind kind,

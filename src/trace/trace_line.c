@@ -25,10 +25,16 @@ static const char wide[] = PRIu64;
 
 #define NUMBER_BYTES 24u
 
-static void visit(struct trace_line *line, const char *text, size_t length, unsigned type,
-                  uint64_t value)
+void trace_visit_other(struct trace_line *line, const char *text, size_t length, unsigned type,
+                       uint64_t value)
 {
-    line->visitor->part(line->visitor->context, text, length, type, value);
+    const struct trace_visitor *visitor = line->visitor;
+
+    if (visitor->values)
+        *visitor->values = line->values;
+    visitor->part(visitor->context, text, length, type, value);
+    if (visitor->values)
+        line->values = *visitor->values;
 }
 
 void trace_put_characters(struct trace_line *line, const char *text, size_t length)
@@ -38,7 +44,7 @@ void trace_put_characters(struct trace_line *line, const char *text, size_t leng
 
     if (line->visitor) {
         if (length)
-            visit(line, text, length, TRACE_PART_PLAIN + TRACE_PART_NOTHING, 0);
+            trace_visit(line, text, length, TRACE_PART_PLAIN + TRACE_PART_NOTHING, 0);
         return;
     }
     if (line->length < line->size) {
@@ -119,7 +125,7 @@ static void visit_value(struct trace_line *line, const char *text, size_t length
 {
     if (type == TRACE_PART_HEX && length >= 2 && memcmp(text + length - 2, "0x", 2) == 0)
         length -= 2;
-    visit(line, text, length, TRACE_PART_PLAIN + type, value);
+    trace_visit(line, text, length, TRACE_PART_PLAIN + type, value);
 }
 
 /* False, with part of the line put: the format has a conversion that is not known here. */
@@ -259,46 +265,26 @@ static inline void put_field(struct trace_line *line, const char *name, size_t n
 void trace_put_name(struct trace_line *line, const char *name, size_t length)
 {
     if (line->visitor)
-        visit(line, name, length, TRACE_PART_NOTHING, 0);
+        trace_visit(line, name, length, TRACE_PART_NOTHING, 0);
     else
         put_name_characters(line, name, length);
 }
 
-/* Out of line: a visited line does not pay for their frames. */
-__attribute__((noinline)) static void put_number(struct trace_line *line, const char *name,
-                                                 size_t length, uint64_t value)
+void trace_put_decimal_text(struct trace_line *line, const char *name, size_t length,
+                            uint64_t value)
 {
     put_field(line, name, length, "", 0, value, 10);
 }
 
-__attribute__((noinline)) static void put_hex(struct trace_line *line, const char *name,
-                                              size_t length, uint64_t value)
+void trace_put_hex_text(struct trace_line *line, const char *name, size_t length, uint64_t value)
 {
     put_field(line, name, length, "0x", 2, value, 16);
-}
-
-void trace_put_named_number(struct trace_line *line, const char *name, size_t name_length,
-                            uint64_t value)
-{
-    if (line->visitor)
-        visit(line, name, name_length, TRACE_PART_DECIMAL, value);
-    else
-        put_number(line, name, name_length, value);
-}
-
-void trace_put_named_hex(struct trace_line *line, const char *name, size_t name_length,
-                         uint64_t value)
-{
-    if (line->visitor)
-        visit(line, name, name_length, TRACE_PART_HEX, value);
-    else
-        put_hex(line, name, name_length, value);
 }
 
 void trace_put_plain_hex(struct trace_line *line, const char *text, size_t length, uint64_t value)
 {
     if (line->visitor) {
-        visit(line, text, length, TRACE_PART_PLAIN + TRACE_PART_HEX, value);
+        trace_visit(line, text, length, TRACE_PART_PLAIN + TRACE_PART_HEX, value);
         return;
     }
     trace_put_characters(line, text, length);
@@ -310,7 +296,7 @@ void trace_put_plain_digits(struct trace_line *line, const char *text, size_t le
                             uint64_t value)
 {
     if (line->visitor) {
-        visit(line, text, length, TRACE_PART_PLAIN + TRACE_PART_DIGITS, value);
+        trace_visit(line, text, length, TRACE_PART_PLAIN + TRACE_PART_DIGITS, value);
         return;
     }
     trace_put_characters(line, text, length);
@@ -321,7 +307,7 @@ void trace_put_named_signed(struct trace_line *line, const char *name, size_t na
                             int64_t value)
 {
     if (line->visitor) {
-        visit(line, name, name_length, TRACE_PART_SIGNED, (uint64_t)value);
+        trace_visit(line, name, name_length, TRACE_PART_SIGNED, (uint64_t)value);
         return;
     }
     trace_put_name(line, name, name_length);
@@ -350,7 +336,7 @@ void trace_put_handle_value(struct trace_line *line, enum trace_handle_kind kind
     char letter = (char)kind;
 
     if (line->visitor) {
-        visit(line, "", 0, (unsigned)kind - 'a' + 'A', number);
+        trace_visit(line, "", 0, (unsigned)kind - 'a' + 'A', number);
         return;
     }
     if (!handle) {
@@ -368,7 +354,7 @@ void trace_put_named_handle(struct trace_line *line, const char *name, size_t na
                             enum trace_handle_kind kind, const void *handle)
 {
     if (line->visitor) {
-        visit(line, name, name_length, kind, handle_number(line, kind, handle));
+        trace_visit(line, name, name_length, kind, handle_number(line, kind, handle));
         return;
     }
     trace_put_name(line, name, name_length);
@@ -380,7 +366,7 @@ void trace_put_words(struct trace_line *line, const char *name, const char *word
     const size_t length = strlen(name);
 
     if (line->visitor) {
-        visit(line, name, length, TRACE_PART_TEXT, (uintptr_t)words);
+        trace_visit(line, name, length, TRACE_PART_TEXT, (uintptr_t)words);
         return;
     }
     trace_put_name(line, name, length);

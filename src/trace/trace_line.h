@@ -22,17 +22,49 @@ struct trace_line {
     size_t length; /* in full */
     struct trace_handles *handles;
     const struct trace_visitor *visitor; /* gets parts, and no text is made; NULL: a text */
+    struct trace_values values;          /* the visitor's, while it is not called */
 };
+
+/* A part for the visitor of the line, which must have one. */
+void trace_visit_other(struct trace_line *line, const char *text, size_t length, unsigned type,
+                       uint64_t value);
+static inline void trace_visit(struct trace_line *line, const char *text, size_t length,
+                               unsigned type, uint64_t value)
+{
+    if (line->values.next == line->values.end ||
+        (type & ~(unsigned)TRACE_PART_PLAIN) == TRACE_PART_TEXT)
+        trace_visit_other(line, text, length, type, value);
+    else
+        trace_values_add(&line->values, text, length, type, value);
+}
 
 __attribute__((format(printf, 2, 3))) void trace_put(struct trace_line *line, const char *format,
                                                      ...);
 
 /* A text or a name that is a literal has a length that the compiler knows. */
 void trace_put_characters(struct trace_line *line, const char *text, size_t length);
-void trace_put_named_number(struct trace_line *line, const char *name, size_t name_length,
+void trace_put_decimal_text(struct trace_line *line, const char *name, size_t length,
                             uint64_t value);
-void trace_put_named_hex(struct trace_line *line, const char *name, size_t name_length,
-                         uint64_t value);
+void trace_put_hex_text(struct trace_line *line, const char *name, size_t length, uint64_t value);
+
+/* Most parts are one of these two. */
+static inline void trace_put_named_number(struct trace_line *line, const char *name,
+                                          size_t name_length, uint64_t value)
+{
+    if (line->visitor)
+        trace_visit(line, name, name_length, TRACE_PART_DECIMAL, value);
+    else
+        trace_put_decimal_text(line, name, name_length, value);
+}
+
+static inline void trace_put_named_hex(struct trace_line *line, const char *name,
+                                       size_t name_length, uint64_t value)
+{
+    if (line->visitor)
+        trace_visit(line, name, name_length, TRACE_PART_HEX, value);
+    else
+        trace_put_hex_text(line, name, name_length, value);
+}
 
 void trace_put_named_signed(struct trace_line *line, const char *name, size_t name_length,
                             int64_t value);

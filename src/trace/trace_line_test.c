@@ -17,7 +17,7 @@
 #define assert_as_printf(...)                                                                      \
     for (size_t size = 0; size <= ROOM; size++) {                                                  \
         char wanted[ROOM + 1], is[ROOM + 1];                                                       \
-        struct trace_line line = {is, size, 0, NULL, NULL};                                        \
+        struct trace_line line = {.buffer = is, .size = size};                                     \
         int length;                                                                                \
                                                                                                    \
         memset(wanted, '#', sizeof wanted);                                                        \
@@ -73,7 +73,7 @@ static void assert_field(const char *wanted, uint64_t value, bool is_hex)
 {
     for (size_t size = 0; size <= ROOM; size++) {
         char cut[ROOM + 1], is[ROOM + 1];
-        struct trace_line line = {is, size, 0, NULL, NULL};
+        struct trace_line line = {.buffer = is, .size = size};
 
         memset(cut, '#', sizeof cut);
         memset(is, '#', sizeof is);
@@ -106,7 +106,7 @@ static void numbers_of_fields_are_those_of_printf(void **state)
 static void fields_have_names(void **state)
 {
     char text[ROOM];
-    struct trace_line line = {text, sizeof text, 0, NULL, NULL};
+    struct trace_line line = {.buffer = text, .size = sizeof text};
 
     (void)state;
     trace_put_number(&line, "a", 0);

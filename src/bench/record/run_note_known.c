@@ -23,20 +23,6 @@ bool run_note_grow(void **array, size_t *room, size_t size)
     return true;
 }
 
-/*
- * A number of the manager's in the record. A manager that is raised again (restart) counts anew,
- * and goes on there.
- */
-uint64_t run_note_numbered(struct run_record_manager *manager, enum run_record_count count,
-                           uint64_t number)
-{
-    if (!number)
-        return 0;
-    number += manager->bases[count];
-    manager->last[count] = max_u64(manager->last[count], number);
-    return number;
-}
-
 /* NULL: it is not known, or there is no memory. */
 struct run_record_object *run_note_object_of(struct run_record_manager *manager,
                                              const void *pointer)

@@ -29,9 +29,9 @@ _Static_assert((int)TRACE_PART_DECIMAL == (int)RECORD_PART_DECIMAL &&
 _Static_assert(TRACE_HANDLE_UNKNOWN == RECORD_HANDLE_UNKNOWN, "and so is a handle without number");
 _Static_assert(sizeof(struct record_call_group) == 3 * sizeof(uint64_t), "field, type, value");
 
-#define FIRST_PARTS     64u
-#define MOST_PARTS_KEPT 64u
-#define CALL_FIELDS     3u /* of a call that are not in its pattern: sequence, object, status */
+#define FIRST_VALUES     64u
+#define MOST_VALUES_KEPT 64u
+#define CALL_FIELDS      3u /* of a call that are not in its pattern: sequence, object, status */
 
 _Static_assert(sizeof(struct record_call) == (CALL_FIELDS + 5) * sizeof(uint64_t), "5 are P");
 
@@ -40,16 +40,19 @@ uint64_t run_record_now(const struct run_record *record)
     return record->machine ? machine_now(record->machine) : record->last_ns;
 }
 
-/* More room for the parts of a call; false: none. */
+/* More room for the values of a call; false: none. */
 static bool make_room(struct run_record *record)
 {
-    size_t room = record->part_room ? 2 * record->part_room : FIRST_PARTS;
+    const size_t room = record->value_room ? 2 * record->value_room : FIRST_VALUES;
+    const size_t used = record->values ? (size_t)(record->parts.next - record->values) : 0;
     uint64_t *values = realloc(record->values, room * sizeof *values);
 
     if (!values)
         return false;
     record->values = values;
-    record->part_room = room;
+    record->value_room = room;
+    record->parts.next = values + used;
+    record->parts.end = values + room;
     return true;
 }
 
@@ -412,21 +415,13 @@ static void note_interrupt(struct run_record *record, const DXGKARGCB_NOTIFY_INT
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-static inline void add_value(struct run_record *record, const char *text, size_t length,
-                             unsigned type, uint64_t value)
+/* A value that is a text, or has no room yet. */
+static void note_other_value(void *context, const char *text, size_t length, unsigned type,
+                             uint64_t value)
 {
-    const uint64_t how = (uintptr_t)text + ((uint64_t)(length << 8 | type) << 48);
+    struct run_record *record = context;
 
-    record->values[record->part_count++] = value;
-    record->pattern_hash =
-        rotate_left_u64((record->pattern_hash ^ how) * UINT64_C(0x9e3779b97f4a7c15), 29);
-}
-
-/* A value that is a text, or has no room yet: out of line, as few values are. */
-__attribute__((noinline)) static void note_other_value(struct run_record *record, const char *text,
-                                                       size_t length, unsigned type, uint64_t value)
-{
-    if (record->part_count == record->part_room && !make_room(record)) {
+    if (record->parts.next == record->parts.end && !make_room(record)) {
         record->has_lost_parts = true;
         return;
     }
@@ -434,20 +429,7 @@ __attribute__((noinline)) static void note_other_value(struct run_record *record
         value = record_literal(record->record, (const char *)(uintptr_t)value);
     else if (type == TRACE_PART_PLAIN + TRACE_PART_TEXT)
         value = record_text(record->record, (const char *)(uintptr_t)value);
-    add_value(record, text, length, type, value);
-}
-
-/* Some ten times a call: without a frame of its own. */
-static void note_value(void *context, const char *text, size_t length, unsigned type,
-                       uint64_t value)
-{
-    struct run_record *record = context;
-
-    if (record->part_count == record->part_room ||
-        (type & ~(unsigned)TRACE_PART_PLAIN) == TRACE_PART_TEXT)
-        note_other_value(record, text, length, type, value);
-    else
-        add_value(record, text, length, type, value);
+    trace_values_add(&record->parts, text, length, type, value);
 }
 
 /* Entries are read once: for the note of the manager, which has come before the call. */
@@ -465,7 +447,7 @@ static bool knows_entries(void *context, const DXGK_PTE *entries, uint64_t count
 static void note_text(void *context, const char *text, size_t length, unsigned type, uint64_t value)
 {
     struct run_record *record = context;
-    struct record_call_group *group = &record->groups[record->part_count++];
+    struct record_call_group *group = &record->groups[record->group_count++];
 
     group->field = record_literal_part(record->record, text, length);
     group->type = type;
@@ -515,14 +497,14 @@ static struct record_call pattern_fields(struct run_record *record, const struct
 static struct record_pattern *make_pattern(struct run_record *record,
                                            const struct trace_event *event)
 {
-    const struct trace_visitor visitor = {note_text, record, knows_entries};
-    const size_t count = record->part_count - CALL_FIELDS;
+    const struct trace_visitor visitor = {note_text, record, knows_entries, NULL};
+    const size_t count = (size_t)(record->parts.next - record->values) - CALL_FIELDS;
     struct record_pattern *pattern = NULL;
     struct record_call fields;
 
     record->groups = calloc(count + 1, sizeof *record->groups);
     if (record->groups && !record->has_lost_parts) {
-        record->part_count = 0;
+        record->group_count = 0;
         trace_event_visit(event, &visitor);
         fields = pattern_fields(record, event);
         pattern = record_pattern(record->record, RECORD_KIND_call, (const uint64_t *)&fields,
@@ -541,17 +523,20 @@ static struct record_pattern *find_pattern(struct run_record *record,
                                            const struct trace_event *event,
                                            struct run_record_likely *likely)
 {
-    struct run_record_pattern *slot = &record->patterns[record->pattern_hash % RUN_RECORD_PATTERNS];
-    const bool is_kept = record->part_count <= MOST_PARTS_KEPT;
+    const uint64_t hash = record->parts.hash;
+    struct run_record_pattern *slot = &record->patterns[hash % RUN_RECORD_PATTERNS];
     struct record_pattern *pattern;
 
-    if (slot->hash == record->pattern_hash) {
+    if (slot->hash == hash) {
         *likely = (struct run_record_likely){slot, slot->pattern};
         return slot->pattern;
     }
+    if (!record_wants(record->record, RECORD_KIND_call))
+        return NULL; /* counted as missing */
     pattern = make_pattern(record, event);
-    if (is_kept && record_pattern_lasts(record->record, pattern))
-        *slot = (struct run_record_pattern){record->pattern_hash, pattern};
+    if (record->parts.next - record->values <= (ptrdiff_t)MOST_VALUES_KEPT &&
+        record_pattern_lasts(record->record, pattern))
+        *slot = (struct run_record_pattern){hash, pattern};
     return pattern;
 }
 
@@ -562,7 +547,7 @@ static struct record_pattern *find_pattern(struct run_record *record,
 static struct run_record_likely *fetch_likely(struct run_record *record)
 {
     struct run_record_likely *likely =
-        &record->likely[record->pattern_hash >> 32 & (RUN_RECORD_LIKELY - 1)];
+        &record->likely[record->parts.hash >> 32 & (RUN_RECORD_LIKELY - 1)];
 
     prefetch(likely->slot);
     prefetch_to_write(likely->pattern);
@@ -587,26 +572,24 @@ static uint64_t hash_of_fields(const struct trace_event *event)
 
 static void put_call(struct run_record *record, const struct trace_event *event)
 {
-    const struct trace_visitor visitor = {note_value, record, knows_entries};
+    const struct trace_visitor visitor = {note_other_value, record, knows_entries, &record->parts};
     uint64_t *const fields = record->values;
     struct run_record_likely *likely;
 
-    if (!record_wants(record->record, RECORD_KIND_call))
-        return;
     fields[0] = event->sequence;
     fields[1] = event->object && trace_event_has_object(event)
                     ? run_record_number(record, trace_event_object_kind(event), event->object)
                     : 0;
     fields[2] = event->phase == TRACE_AFTER ? (uint32_t)event->status : 0;
-    record->part_count = CALL_FIELDS;
     record->has_lost_parts = false;
-    record->pattern_hash = hash_of_fields(event);
+    record->parts.next = record->values + CALL_FIELDS;
+    record->parts.hash = hash_of_fields(event);
     likely = fetch_likely(record);
     trace_event_visit(event, &visitor);
-    record_item_patterned(record->record, run_record_now(record),
-                          find_pattern(record, event, likely), record->values);
+    record_item_patterned(record->record, record->last_ns, find_pattern(record, event, likely),
+                          record->values);
     if (!event->is_callback)
-        record->entries = (struct run_record_entries){0}; /* a driver might write to them */
+        record->entries.count = record->entries.hash = 0; /* a driver might write to them */
 }
 
 static void note_call(struct run_record *record, const struct trace_event *event)

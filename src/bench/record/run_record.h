@@ -61,14 +61,15 @@ struct run_record {
     uint64_t running[RUN_RECORD_NODES]; /* packet of each node; 0: none */
     struct run_record_packet in_flight[RUN_RECORD_NODES][RUN_RECORD_PACKETS];
     /*
-     * The call that is being written: the values of its fields and parts, and a hash of what is
-     * alike in calls of its pattern.
+     * The call that is being written: the values of its fields and behind them those of its parts,
+     * and a hash of what is alike in calls of its pattern.
      */
     uint64_t *values;
-    size_t part_count, part_room;
-    bool has_lost_parts; /* there was no memory for all */
-    uint64_t pattern_hash;
-    struct record_call_group *groups;    /* of a call whose pattern is not known yet; else NULL */
+    size_t value_room;
+    struct trace_values parts;
+    bool has_lost_parts;              /* there was no memory for all */
+    struct record_call_group *groups; /* of a call whose pattern is not known yet; else NULL */
+    size_t group_count;
     struct run_record_pattern *patterns; /* by hash, RUN_RECORD_PATTERNS */
     /* Those that were last found for calls of one function and depth: most likely the next one's.
      */

@@ -9,6 +9,7 @@
 #include "bench/measure/image_bench.h"
 #include "bench/measure/page_bench.h"
 #include "bench/measure/range_bench.h"
+#include "bench/measure/record_bench.h"
 #include "bench/measure/replay_bench.h"
 #include "bench/measure/residency_bench.h"
 #include "bench/measure/scaling_bench.h"
@@ -306,6 +307,32 @@ static enum cli_status bench_replay(struct bench_output *out)
     return CLI_FINE;
 }
 
+/* What a record costs. Random operations have the most items for each of them. */
+static enum cli_status bench_record(struct bench_output *out)
+{
+    static const char *const generators[] = {"random", "transformer"};
+
+    bench_begin(out, "record", "record: a checked run that writes record.ddr, beside one without");
+    for (unsigned i = 0; i < ARRAY_COUNT(generators); i++) {
+        for (int m = RUN_PHYSICAL; m <= RUN_GPUMMU; m++) {
+            const char *model = run_model_name((enum run_model)m);
+            struct record_bench r;
+            struct row_name row;
+
+            if (!record_bench_run(generators[i], (enum run_model)m, out->is_quick, &r)) {
+                cli_error("bench record: %s does not play", generators[i]);
+                return CLI_INTERNAL;
+            }
+            name_row(&row, "record", "%s, %s", generators[i], model);
+            bench_ratio(out, row.key, row.name, "unrecorded", &r.comparison);
+            name_row(&row, "record", "%s, %s/size", generators[i], model);
+            bench_figure(out, row.key, row.name, (double)r.bytes * 1e-6, "MB");
+        }
+    }
+    bench_end(out);
+    return CLI_FINE;
+}
+
 static void print_scaling_run(struct bench_output *out, const struct scaling_subject *subject,
                               const struct scaling_bench *run)
 {
@@ -485,8 +512,8 @@ static const struct {
     {"page-tables", bench_page_tables}, {"transfers", bench_transfers},
     {"ranges", bench_ranges},           {"pages", bench_pages},
     {"residency", bench_residency},     {"replay", bench_replay},
-    {"scaling", bench_scaling},         {"clients", bench_clients},
-    {"images", bench_images},
+    {"record", bench_record},           {"scaling", bench_scaling},
+    {"clients", bench_clients},         {"images", bench_images},
 };
 #define BENCH_COUNT (sizeof benches / sizeof benches[0])
 
@@ -511,7 +538,7 @@ static bool names_are_known(const struct cli_arguments *arguments)
         if (j == BENCH_COUNT) {
             cli_error(
                 "unknown bench '%s' (expected page-tables, transfers, ranges, pages, residency, "
-                "replay, scaling, clients or images)",
+                "replay, record, scaling, clients or images)",
                 arguments->rest[i]);
             return false;
         }
@@ -563,8 +590,8 @@ static enum cli_status bench(const struct cli_arguments *arguments)
 
 const struct cli_verb cli_bench = {
     .name = "bench",
-    .usage = "[page-tables] [transfers] [ranges] [pages] [residency] [replay] [scaling] [clients] "
-             "[images]",
+    .usage = "[page-tables] [transfers] [ranges] [pages] [residency] [replay] [record] [scaling] "
+             "[clients] [images]",
     .summary = "Measures this build, each figure beside a floor or a peer from the same run",
     .details = "Figures depend on the machine; ratios much less. Without names, all of them; with "
                "--bounds\n"
