@@ -556,18 +556,19 @@ static struct run_record_likely *fetch_likely(struct run_record *record)
     return likely;
 }
 
-/* Of all that pattern_fields() reads. */
+/* Of all that pattern_fields() reads. It is never 0, which is that of a free slot. */
 static uint64_t hash_of_fields(const struct trace_event *event)
 {
     const unsigned call = event->is_callback ? (unsigned)event->callback : (unsigned)event->ddi;
-    const uint64_t hash = hash_u64(call | (uint64_t)event->is_callback << 10 |
-                                   (uint64_t)(event->phase == TRACE_AFTER) << 11 |
-                                   (uint64_t)(event->object != NULL) << 12 |
-                                   (uint64_t)event->depth << 16 | (uint64_t)event->operation << 32);
+    const uint64_t fields = call | (uint64_t)event->is_callback << 10 |
+                            (uint64_t)(event->phase == TRACE_AFTER) << 11 |
+                            (uint64_t)(event->object != NULL) << 12 | UINT64_C(1) << 13 |
+                            (uint64_t)event->depth << 16 | (uint64_t)event->operation << 32;
+    const uint64_t hash = fields * UINT64_C(0x9e3779b97f4a7c15); /* odd: nothing is lost */
 
     return event->is_callback && event->callback == TRACE_CALLBACK_memory
                ? hash_pair(hash, (uintptr_t)trace_event_name(event))
-               : hash;
+               : hash ^ hash >> 32;
 }
 
 static void put_call(struct run_record *record, const struct trace_event *event)
