@@ -26,7 +26,7 @@ static struct {
     struct protocol_joined joined;
     bool has_failed;
     void *lanes; /* NULL: calls go by sockets */
-    bool can_spin;
+    uint64_t spin_ns;
     bool has_stacks;
     _Atomic uint64_t used_lanes; /* a bit for each that a thread has */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1};
@@ -175,7 +175,7 @@ static void open_lanes(void)
     close(file);
     if (memory != MAP_FAILED)
         self.lanes = memory;
-    self.can_spin = lane_can_spin();
+    self.spin_ns = lane_can_spin() ? self.joined.spin_ns : 0;
 }
 
 static bool join(void)
@@ -389,7 +389,7 @@ static bool await_answer(struct lane *lane)
     static const struct timespec second = {.tv_sec = 1};
     bool is_there = true;
 
-    if (self.can_spin && lane_spin(&thread_patience, is_answered, lane))
+    if (lane_spin(&thread_patience, self.spin_ns, is_answered, lane))
         return true;
     atomic_store(&lane->sleeps, 1);
     while (is_there && !is_answered(lane)) {

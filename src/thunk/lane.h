@@ -14,11 +14,11 @@
  *                                              <---      message, state = LANE_ANSWER, wakes it
  *                takes the answer, state = LANE_FREE
  *
- *            Both sides wait in the kernel (futex), and say so: who is not asleep is not woken.
- *            Before they sleep they look at the word for LANE_SPIN_NS, because two wakes cost more
- *            than most calls. Where that is in vain they look less often (lane_spin()), and never
- *            where there is one processor. A message that is larger than a lane, a thread that
- *            finds no lane free, and a call from a signal handler amid another one go by a socket.
+ *            Both sides wait in the kernel (futex), and say so: who is not asleep is not woken. A
+ *            server may be asked to have both look at the word for a while before they sleep
+ *            (lane_spin()), which costs a processor and saves two wakes. A message that is larger
+ *            than a lane, a thread that finds no lane free, and a call from a signal handler amid
+ *            another one go by a socket.
  * Errors     The server believes nothing of this memory: it copies before it looks, and a state or
  *            a bit that makes no sense costs the client its own answer.
  */
@@ -45,8 +45,8 @@
 #define LANE_NOTICES    64u
 #define LANE_FILE_BYTES (LANE_BOARD + LANE_COUNT * LANE_BYTES)
 
-/* As long as a call and two wakes take where nothing else runs. */
-#define LANE_SPIN_NS 20000u
+/* The longest look that can be asked for. */
+#define LANE_MOST_SPIN_NS UINT64_C(1000000)
 /* One look in so many, where looking was in vain again and again. */
 #define LANE_MOST_SKIPPED 255u
 
@@ -108,6 +108,7 @@ static inline void lane_ring(struct lane_bell *bell)
 /* How a thread has fared with looking before it sleeps. */
 struct lane_patience {
     unsigned skipped, left; /* looks that are left out after one in vain; of these: still to come */
+    uint64_t looks;         /* that were begun */
 };
 
 /* False: there is one processor for this thread, and whom it waits for cannot run beside it. */
@@ -126,17 +127,23 @@ static inline uint64_t lane_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Looks until is_over() says so, for a while or not at all. True: it has said so. */
-static inline bool lane_spin(struct lane_patience *patience, bool (*is_over)(const void *context),
-                             const void *context)
+/*
+ * Looks until is_over() says so, for so long, or not at all: where it was in vain it looks less
+ * often, down to once in LANE_MOST_SKIPPED + 1 times. True: it has said so.
+ */
+static inline bool lane_spin(struct lane_patience *patience, uint64_t most_ns,
+                             bool (*is_over)(const void *context), const void *context)
 {
     uint64_t until;
 
+    if (!most_ns)
+        return false;
     if (patience->left) {
         patience->left--;
         return false;
     }
-    until = lane_now_ns() + LANE_SPIN_NS;
+    patience->looks++;
+    until = lane_now_ns() + (most_ns < LANE_MOST_SPIN_NS ? most_ns : LANE_MOST_SPIN_NS);
     do {
         for (unsigned i = 0; i < 32; i++) {
             if (is_over(context)) {

@@ -29,7 +29,7 @@
 #include "thunk/thunk.h"
 
 #define PROTOCOL_VARIABLE "DRYDOCK_SERVER"
-#define PROTOCOL_VERSION  1u
+#define PROTOCOL_VERSION  2u
 
 #define PROTOCOL_JOIN   0x10000u
 #define PROTOCOL_WINDOW 0x10001u
@@ -47,6 +47,7 @@ struct protocol_joined {
     int32_t luid_high;
     uint32_t vendor, device, subsystem, revision; /* of the board's PCI function */
     char description[64];
+    uint64_t spin_ns; /* how long a thread looks before it sleeps (lane.h); 0: not at all */
 };
 
 struct protocol_window {

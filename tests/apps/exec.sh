@@ -43,6 +43,12 @@ grep -q ' by lanes' "$folder/out" || complain "no calls by lanes"
 DRYDOCK_NO_LANES=1 expect 0 '^0 wrong words' --local-memory 16M -- "$client" copy 4 2 2 3
 grep -q ' by lanes' "$folder/out" && complain "lanes were used"
 expect 0 ' us (fastest batch ' -- "$client" calls
+# Both sides sleep at once, unless they are told to look for a while.
+expect 0 '"looks": 0,' --json -- "$client" copy 4 1 1
+if [ "$(nproc)" -gt 1 ]; then
+    expect 0 '"looks": [1-9]' --json --spin 20 -- "$client" copy 4 1 1
+fi
+expect 2 'spin' --spin 1001 -- "$client" copy 4 1 1
 # Six, whose buffers do not fit at once: who finds no room waits.
 expect 0 '^0 wrong words' --local-memory 16M -- "$client" copy 4 4 1 6
 

@@ -7,6 +7,7 @@
 #include "bench/exec/registry.h"
 #include "bench/exec/waiting.h"
 #include "clients/recorder.h"
+#include "thunk/lane.h"
 #include "thunk/protocol.h"
 #include "workload/named_file.h"
 
@@ -43,6 +44,8 @@
 
 /* How long it sleeps where something must be looked at that says nothing by itself. */
 #define LOOK_NS UINT64_C(20000000)
+
+_Static_assert(EXEC_MOST_SPIN_US *UINT64_C(1000) == LANE_MOST_SPIN_NS, "one limit");
 
 enum source_kind { SOURCE_LISTENER, SOURCE_PROGRAM, SOURCE_CHANNEL, SOURCE_CLIENT };
 
@@ -360,6 +363,7 @@ static void join(struct channel *channel, const struct protocol_join *request)
         .vendor = 0x1234,
         .device = 0xd0cc,
         .description = "Drydock Virtual Render",
+        .spin_ns = channel->server->shared->config.spin_ns,
     };
 
     channel->client =
@@ -868,7 +872,7 @@ static void serve(struct server *server)
 /* Everything that is waited for from the beginning. */
 static bool open_waiting(struct server *server)
 {
-    if (!waiting_open(&server->waiting)) {
+    if (!waiting_open(&server->waiting, server->shared->config.spin_ns)) {
         snprintf(server->shared->error, sizeof server->shared->error, "cannot wait: %s",
                  strerror(errno));
         return false;
@@ -1019,6 +1023,7 @@ static void play_session(struct exec_server *shared)
     drop_broken(&server);
     if (server.is_waiting)
         waiting_close(&server.waiting);
+    shared->counts.looks = server.waiting.patience.looks;
     shared->counts.front = *d3dkmt_statistics(shared->session.front);
     shared->counts.left_out = plugin ? gpu_plugin_left_out(plugin) : 0;
     exec_session_close(&shared->session);

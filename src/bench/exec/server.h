@@ -27,6 +27,7 @@
 #define EXEC_MOST_CLIENTS            256u /* at one time */
 #define EXEC_MOST_CHANNELS           4096u
 #define EXEC_MOST_CHANNELS_A_PROCESS 1024u
+#define EXEC_MOST_SPIN_US            1000u
 
 struct exec_server_config {
     const char *socket_path; /* where no file is; it is removed at the end */
@@ -35,6 +36,7 @@ struct exec_server_config {
     const char *driver;      /* the image, of whose folder user mode is told; NULL: none */
     const char *record;      /* the case that is written; NULL: none */
     bool speaks_aside;       /* what the program prints goes to standard error */
+    uint64_t spin_ns;        /* how long both sides look before they sleep (thunk/lane.h) */
     void (*log)(void *context, const char *text);
     void *log_context;
 };
@@ -43,6 +45,7 @@ struct exec_server_counts {
     uint64_t clients, died; /* in all; those of them that had not closed everything */
     uint64_t messages, refused_messages;
     uint64_t lane_messages; /* of them, those that came by lanes */
+    uint64_t looks;         /* at bells, before it slept: none unless spin_ns is set */
     uint64_t left_out;      /* commands that the GPU's model has not carried out */
     struct d3dkmt_statistics front;
 };

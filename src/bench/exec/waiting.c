@@ -65,7 +65,7 @@ static bool start_helper(struct waiting *waiting)
     return is_started;
 }
 
-bool waiting_open(struct waiting *waiting)
+bool waiting_open(struct waiting *waiting, uint64_t spin_ns)
 {
     memset(waiting, 0, sizeof *waiting);
     waiting->stop = -1;
@@ -73,7 +73,7 @@ bool waiting_open(struct waiting *waiting)
     waiting->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (waiting->epoll < 0)
         return false;
-    waiting->can_spin = lane_can_spin();
+    waiting->spin_ns = lane_can_spin() ? spin_ns : 0;
     waiting->has_helper = system_waits_for_many() && start_helper(waiting);
     return true;
 }
@@ -210,8 +210,7 @@ void waiting_sleep(struct waiting *waiting, uint64_t most_ns)
     struct timespec until = {0};
     struct epoll_event event;
 
-    if (waiting->bell_count && waiting->can_spin &&
-        lane_spin(&waiting->patience, has_rung, waiting))
+    if (waiting->bell_count && lane_spin(&waiting->patience, waiting->spin_ns, has_rung, waiting))
         return;
     if (!waiting->bell_count) {
         epoll_wait(waiting->epoll, &event, 1, most_ns ? (int)(most_ns / 1000000) + 1 : -1);

@@ -43,7 +43,7 @@ struct waiting {
     struct lane_bell *bells[WAITING_MOST_BELLS];
     uint32_t seen[WAITING_MOST_BELLS], seen_own;
     unsigned bell_count;
-    bool can_spin;
+    uint64_t spin_ns; /* how long the server looks at bells before it sleeps */
     struct lane_patience patience;
 };
 
@@ -52,7 +52,8 @@ struct waiting_ready {
     uint32_t events;
 };
 
-bool waiting_open(struct waiting *waiting);
+/* spin_ns: 0: it sleeps at once. */
+bool waiting_open(struct waiting *waiting, uint64_t spin_ns);
 void waiting_close(struct waiting *waiting);
 
 bool waiting_add(struct waiting *waiting, struct waiting_source *source);

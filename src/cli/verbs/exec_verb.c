@@ -29,6 +29,7 @@
     ROW(OUT, "out", 0, "DIR", "a folder with what happened: record.ddr and run.json")              \
     ROW(REPORT, "report", 0, NULL, "a page for a browser: report.html in that folder (runs/...)")  \
     ROW(STACKS, "stacks", 0, NULL, "findings say the functions that led to the call, too (slow)")  \
+    ROW(SPIN, "spin", 0, "US", "both sides look at a call so long before they sleep (0: not)")     \
     ROW(JSON, CLI_JSON)                                                                            \
     ROW(SEED, "seed", 0, "N", "of what the machine chooses (1)")                                   \
     ROW(DRIVER, "driver", 0, "NAME", "ref, the reference miniport, or an image: ./mygpu.sys")      \
@@ -44,7 +45,7 @@ struct request {
     const char *case_options[MOST_CASE_OPTIONS]; /* "KEY=VALUE" */
     unsigned case_option_count;
     char **program;
-    uint64_t local_bytes, system_bytes, seed;
+    uint64_t local_bytes, system_bytes, seed, spin_us;
     char command[1024]; /* as it was given */
 };
 
@@ -112,7 +113,9 @@ static bool take_arguments(const struct cli_arguments *arguments, struct request
                                                             : "4G",
                       UINT64_C(64) << 20, UINT64_C(1) << 40, &request->system_bytes) &&
            cli_number("seed", request->values[OPTION_SEED] ? request->values[OPTION_SEED] : "1", 0,
-                      UINT64_MAX, &request->seed);
+                      UINT64_MAX, &request->seed) &&
+           cli_number("spin", request->values[OPTION_SPIN] ? request->values[OPTION_SPIN] : "0", 0,
+                      EXEC_MOST_SPIN_US, &request->spin_us);
 }
 
 /* Beside the program when it is in its build folder, else where it is installed. */
@@ -261,6 +264,7 @@ static bool print_json(const struct exec_server *server, const struct run_result
     NUMBER("died", server->counts.died);
     json_object_set_new(json, "calls", calls);
     NUMBER("lane_calls", server->counts.lane_messages);
+    NUMBER("looks", server->counts.looks);
     NUMBER("refused_messages", server->counts.refused_messages);
     NUMBER("submissions", front->submissions);
     NUMBER("refused_residency", front->refused_residency);
@@ -482,6 +486,7 @@ static struct exec_server_config server_config(const struct request *request, co
         .driver = request->values[OPTION_DRIVER],
         .record = request->values[OPTION_RECORD],
         .speaks_aside = request->values[OPTION_JSON] != NULL,
+        .spin_ns = request->spin_us * 1000,
     };
 }
 
