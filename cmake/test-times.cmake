@@ -12,6 +12,7 @@ set(release_tests
     ^bench/driver_image_test ^bench/failure_test ^bench/far_sizes_test ^bench/faults_test ^bench/policy_test
     ^bench/promises_test ^bench/repro_test ^bench/run_test ^image/image_sweep_test)
 set(long_tests
+    ^apps/moves
     ^cli/baseline ^cli/golden ^cli/interrupt ^cli/lawful ^cli/long- ^cli/promises ^cli/sentences ^cli/slurm ^cli/terminal
     ^cli/zoo ^docs/headers ^bench/driver_sdma_test
     ^images/faults ^images/intel ^images/memory ^images/models ^images/records ^images/rust ^images/sdma
