@@ -109,11 +109,13 @@ static bool copy_piece(struct engine *engine, uint64_t to, uint64_t from, uint64
     uint8_t bytes[PAGE];
     bool did;
 
-    if (!iblt_find(engine, true, from, false, &source))
+    if (!iblt_find_run(engine, from, false, most, &source))
         return iblt_fails(engine, "cannot read", from & VA_MASK);
-    if (!iblt_find(engine, true, to, true, &destination))
+    if (!iblt_find_run(engine, to, true, source.bytes, &destination))
         return iblt_fails(engine, "cannot write", to & VA_MASK);
-    most = iblt_smaller(most, iblt_smaller(source.bytes, destination.bytes));
+    most = iblt_smaller(source.bytes, destination.bytes);
+    if (overlaps(&source.place, &destination.place, most)) /* page by page, as they follow */
+        most = iblt_smaller(most, PAGE - (from % PAGE > to % PAGE ? from % PAGE : to % PAGE));
     *out_bytes = most;
     if (destination.is_null)
         return true;
@@ -138,9 +140,9 @@ static bool fill_piece(struct engine *engine, const struct blit *blit, uint64_t 
     uint32_t pattern;
     bool is_short = true; /* four bytes repeat */
 
-    if (!iblt_find(engine, true, to, true, &piece))
+    if (!iblt_find_run(engine, to, true, most, &piece))
         return iblt_fails(engine, "cannot write", to & VA_MASK);
-    *out_bytes = most = iblt_smaller(most, piece.bytes);
+    *out_bytes = most = piece.bytes;
     if (piece.is_null)
         return true;
     for (unsigned i = 0; i < 4; i++)
@@ -151,6 +153,7 @@ static bool fill_piece(struct engine *engine, const struct blit *blit, uint64_t 
     if (is_short)
         return host->fill(host->context, piece.place, pattern, most) ||
                iblt_fails(engine, "nothing answers for", to & VA_MASK);
+    *out_bytes = most = iblt_smaller(most, PAGE);
     for (uint64_t i = 0; i < most; i++)
         bytes[i] = blit->colour[(in_row + i) % period];
     return host->write(host->context, piece.place, bytes, most) ||

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#define TABLE_BITS    (IBLT_PAGE_BITS + IBLT_LEVEL_BITS) /* of the addresses of a last table */
+#define TABLE_ENTRIES (1u << IBLT_LEVEL_BITS)
+
 /* An address of an entry that a walk has found, as an entry of 4 KiB; 0: there is none. */
 static uint64_t leaf_of(uint64_t entry, unsigned bits, uint64_t va, uint64_t writable)
 {
@@ -50,12 +53,16 @@ static bool walk_last(const struct iblt *gpu, uint64_t pointer, uint64_t va, uin
     return true;
 }
 
-bool iblt_walk(const struct iblt *gpu, uint64_t root, uint64_t va, uint64_t *out,
-               unsigned *out_bits)
+/*
+ * The pointer to the last table of an address; 0: there is none, and out has the entry of a large
+ * page or nothing. False: nothing answers for a table.
+ */
+static bool find_table(const struct iblt *gpu, uint64_t root, uint64_t va, uint64_t *out_pointer,
+                       uint64_t *out_writable, uint64_t *out, unsigned *out_bits)
 {
     uint64_t table = root, writable = IBLT_PTE_WRITABLE, entry;
 
-    *out = 0;
+    *out = *out_pointer = 0;
     *out_bits = IBLT_PAGE_BITS;
     for (unsigned level = IBLT_LEVELS - 1; level; level--) {
         unsigned shift = IBLT_PAGE_BITS + IBLT_LEVEL_BITS * level;
@@ -72,10 +79,64 @@ bool iblt_walk(const struct iblt *gpu, uint64_t root, uint64_t va, uint64_t *out
         }
         table = entry;
     }
-    return walk_last(gpu, table, va, writable, out, out_bits);
+    *out_pointer = table;
+    *out_writable = writable;
+    return true;
 }
 
-static bool find_virtual(struct engine *engine, uint64_t va, bool is_write, struct piece *out)
+bool iblt_walk(const struct iblt *gpu, uint64_t root, uint64_t va, uint64_t *out,
+               unsigned *out_bits)
+{
+    uint64_t pointer, writable;
+
+    return find_table(gpu, root, va, &pointer, &writable, out, out_bits) &&
+           (!pointer || walk_last(gpu, pointer, va, writable, out, out_bits));
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+/* A last table of 4 KiB pages, read as a whole for pages that follow each other. */
+struct table {
+    uint64_t number; /* of the 2 MiB of addresses, from 1; 0: nothing is read */
+    uint64_t writable;
+    uint64_t entries[TABLE_ENTRIES];
+};
+
+/* False: the address has no such table. */
+static bool read_table(const struct engine *engine, uint64_t va, struct table *table)
+{
+    const struct drydock_gpu_host *host = engine->gpu->host;
+    struct drydock_gpu_place place = {.is_local = true};
+    uint64_t pointer, entry;
+    unsigned bits;
+
+    table->number = 0;
+    if (!find_table(engine->gpu, engine->root, va, &pointer, &table->writable, &entry, &bits) ||
+        !pointer || (pointer & IBLT_PDE_TABLE_64K))
+        return false;
+    place.address = pointer & IBLT_PTE_ADDRESS_MASK;
+    if (!host->read(host->context, place, table->entries, sizeof table->entries))
+        return false;
+    table->number = (va >> TABLE_BITS) + 1;
+    return true;
+}
+
+/* As iblt_walk() would find it, but for pages of other sizes: those are not there. */
+static bool find_in_table(const struct engine *engine, uint64_t va, struct table *table,
+                          uint64_t *out)
+{
+    uint64_t entry;
+
+    if (table->number != (va >> TABLE_BITS) + 1 && !read_table(engine, va, table))
+        return false;
+    entry = table->entries[index_of(va, IBLT_PAGE_BITS, IBLT_LEVEL_BITS)];
+    *out = leaf_of(entry, IBLT_PAGE_BITS, va, entry & table->writable);
+    return (entry & IBLT_PTE_PRESENT) && !(entry & IBLT_PTE_64K);
+}
+
+/* table: of a run, or NULL. */
+static bool find_virtual(struct engine *engine, uint64_t va, bool is_write, struct table *table,
+                         struct piece *out)
 {
     const uint64_t page = (va & VA_MASK) >> IBLT_PAGE_BITS;
     struct cached *cached = &engine->cache[page % CACHE_ENTRIES];
@@ -84,8 +145,10 @@ static bool find_virtual(struct engine *engine, uint64_t va, bool is_write, stru
         uint64_t entry;
         unsigned bits;
 
-        if (!engine->has_root ||
-            !iblt_walk(engine->gpu, engine->root, va & VA_MASK, &entry, &bits) || !entry)
+        if (!engine->has_root)
+            return false;
+        if (!(table && find_in_table(engine, va & VA_MASK, table, &entry)) &&
+            (!iblt_walk(engine->gpu, engine->root, va & VA_MASK, &entry, &bits) || !entry))
             return false;
         *cached = (struct cached){page + 1, entry};
         engine->has_cached = true;
@@ -101,6 +164,24 @@ static bool find_virtual(struct engine *engine, uint64_t va, bool is_write, stru
     return true;
 }
 
+bool iblt_find_run(struct engine *engine, uint64_t va, bool is_write, uint64_t most,
+                   struct piece *out)
+{
+    struct table table;
+    struct piece next;
+
+    table.number = 0;
+    if (!find_virtual(engine, va, is_write, NULL, out))
+        return false;
+    while (!out->is_null && out->bytes < most &&
+           find_virtual(engine, va + out->bytes, is_write, &table, &next) && !next.is_null &&
+           next.place.is_local == out->place.is_local &&
+           next.place.address == out->place.address + out->bytes)
+        out->bytes += next.bytes;
+    out->bytes = iblt_smaller(out->bytes, most);
+    return true;
+}
+
 /* False: nothing is there, or nothing that may be written. */
 bool iblt_find(struct engine *engine, bool is_virtual, uint64_t address, bool is_write,
                struct piece *out)
@@ -108,7 +189,7 @@ bool iblt_find(struct engine *engine, bool is_virtual, uint64_t address, bool is
     uint64_t entry;
 
     if (is_virtual)
-        return find_virtual(engine, address, is_write, out);
+        return find_virtual(engine, address, is_write, NULL, out);
     if (address / PAGE >= IBLT_GGTT_ENTRIES)
         return false;
     entry = engine->gpu->ggtt[address / PAGE];

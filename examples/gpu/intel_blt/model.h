@@ -120,6 +120,9 @@ bool iblt_walk(const struct iblt *gpu, uint64_t root, uint64_t va, uint64_t *out
  */
 bool iblt_find(struct engine *engine, bool is_virtual, uint64_t address, bool is_write,
                struct piece *out);
+/* The same, for as many bytes as lie one behind the other in memory, at most so many. */
+bool iblt_find_run(struct engine *engine, uint64_t va, bool is_write, uint64_t most,
+                   struct piece *out);
 bool iblt_read(struct engine *engine, bool is_virtual, uint64_t from, void *out, uint64_t bytes);
 bool iblt_write(struct engine *engine, bool is_virtual, uint64_t to, const void *from,
                 uint64_t bytes);

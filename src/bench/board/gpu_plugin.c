@@ -193,12 +193,24 @@ static void drop_events(struct gpu_plugin *plugin)
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
+/* The page of RAM that the device has at a page of its own addresses; false: none is there. */
+static bool locate_page(const struct gpu_plugin *plugin, uint64_t page, uint64_t *out_page)
+{
+    struct machine_iommu *iommu = machine_iommu(plugin->machine);
+
+    *out_page = page;
+    return (!machine_iommu_is_remapping(iommu) ||
+            machine_iommu_find(iommu, MACHINE_NO_PASID, page, out_page)) &&
+           machine_page_is_allocated(plugin->machine, *out_page);
+}
+
 /* Where the first bytes of a place are, and how many of them, at most `bytes`; false: nowhere. */
 static bool locate(struct gpu_plugin *plugin, struct drydock_gpu_place place, uint64_t bytes,
                    struct page_store **out_store, uint64_t *out_address, uint64_t *out_bytes)
 {
-    struct machine_iommu *iommu = machine_iommu(plugin->machine);
-    uint64_t page = place.address / SYSTEM_PAGE_BYTES, in_page = place.address % SYSTEM_PAGE_BYTES;
+    const uint64_t first = place.address / SYSTEM_PAGE_BYTES,
+                   in_page = place.address % SYSTEM_PAGE_BYTES;
+    uint64_t page, next, count = 1;
 
     if (place.is_local) {
         *out_store = machine_local(plugin->machine);
@@ -206,13 +218,15 @@ static bool locate(struct gpu_plugin *plugin, struct drydock_gpu_place place, ui
         *out_bytes = bytes;
         return *out_store && page_store_contains(*out_store, place.address, bytes);
     }
-    if (machine_iommu_is_remapping(iommu) &&
-        !machine_iommu_find(iommu, MACHINE_NO_PASID, page, &page))
+    if (!locate_page(plugin, first, &page))
         return false;
+    while (count * SYSTEM_PAGE_BYTES - in_page < bytes &&
+           locate_page(plugin, first + count, &next) && next == page + count)
+        count++;
     *out_store = machine_ram(plugin->machine);
     *out_address = page * SYSTEM_PAGE_BYTES + in_page;
-    *out_bytes = min_u64(bytes, SYSTEM_PAGE_BYTES - in_page);
-    return machine_page_is_allocated(plugin->machine, page);
+    *out_bytes = min_u64(bytes, count * SYSTEM_PAGE_BYTES - in_page);
+    return true;
 }
 
 static bool answers(struct gpu_plugin *plugin, struct drydock_gpu_place place, uint64_t bytes)

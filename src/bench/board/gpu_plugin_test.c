@@ -224,6 +224,39 @@ static void a_fill_begins_with_the_patterns_first_byte(void **state)
     test_model_close(&rig.model);
 }
 
+static void a_copy_takes_pages_of_ram_that_follow_each_other_at_once(void **state)
+{
+    struct rig rig;
+    unsigned char bytes[2 * PAGE_BYTES], copied[2 * PAGE_BYTES];
+    struct tutorial_packet packet = {
+        .op = 1, .from = TUTORIAL_BIT | 0x10010, .bytes = sizeof bytes - 32};
+    uint64_t first;
+
+    rig_open(&rig, "tutorial");
+    assert_true(machine_alloc_contiguous(rig.model.machine, 2, 1, &first));
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 7 + i / 256);
+    page_store_write(machine_local(rig.model.machine), 0x10000, bytes, sizeof bytes);
+    packet.to = first * PAGE_BYTES + 16;
+    tutorial_run(&rig, &packet, 1);
+    assert_string_equal(rig.model.fault, "");
+    assert_int_equal(rig.model.writes, 1);
+    page_store_read(machine_ram(rig.model.machine), first * PAGE_BYTES, copied, sizeof copied);
+    assert_memory_equal(copied + 16, bytes + 16, sizeof bytes - 32);
+    assert_int_equal(copied[15], 0);
+    assert_int_equal(copied[sizeof copied - 16], 0);
+    /* Where the page behind is no memory nothing is written. */
+    while (machine_page_is_allocated(rig.model.machine, ++first))
+        ;
+    packet.to = (first - 1) * PAGE_BYTES;
+    gpu_plugin_power(rig.model.plugin, false);
+    gpu_plugin_power(rig.model.plugin, true);
+    tutorial_run(&rig, &packet, 1);
+    assert_string_equal(rig.model.fault, "a packet failed");
+    assert_int_equal(rig.model.writes, 1);
+    test_model_close(&rig.model);
+}
+
 static void a_bad_address_is_a_fault_until_power_comes_back(void **state)
 {
     struct rig rig;
@@ -463,6 +496,7 @@ int main(void)
         cmocka_unit_test(a_run_without_its_model_is_refused),
         cmocka_unit_test(the_tutorial_copies_fills_and_tells),
         cmocka_unit_test(a_fill_begins_with_the_patterns_first_byte),
+        cmocka_unit_test(a_copy_takes_pages_of_ram_that_follow_each_other_at_once),
         cmocka_unit_test(a_bad_address_is_a_fault_until_power_comes_back),
         cmocka_unit_test(sdma_moves_fills_writes_fences_and_traps),
         cmocka_unit_test(sdma_writes_page_tables_that_translate),

@@ -32,6 +32,7 @@ static void note_wrote(void *context, const struct gpu_plugin_command *command,
                        struct page_store *store, uint64_t address, uint64_t bytes)
 {
     current->writing = *command;
+    current->writes++;
 }
 
 static void note_begin(void *context, uint64_t token, uint32_t node)

@@ -26,6 +26,7 @@ struct test_model {
     char fault[192];                        /* the last one's text */
     struct gpu_plugin_command faulting;     /* and command */
     struct gpu_plugin_command writing;      /* the command of the last write */
+    unsigned writes;                        /* of commands */
     uint64_t begun, ended;                  /* tokens */
     uint64_t read_bytes, written_bytes;
 };
