@@ -163,6 +163,8 @@ struct seen_source {
     bool (*walk_batch)(const void *context, uint64_t va, uint64_t bytes,
                        const struct drydock_gpu_walk *walk);
     const void *context; /* of walk_batch */
+    /* A read has failed because the client's process has ended; NULL: it never does. */
+    bool (*is_gone)(void *client);
 };
 
 struct seen {

@@ -10,11 +10,12 @@
  *                                                so many (4) in each round
  *     client die BUFFERS MIB                     the same, killed by itself in the midst of a copy
  *     client wait                                waits for a fence that nobody signals
- *     client calls                               measures what a call costs, beside a socket
- *     client share BUFFERS MIB                   holds them, and trims when another process comes
- *     client careless                            evicts memory that a copy still uses
- *     client wild                                hands over a list that leads nowhere
- *     client lie                                 makes calls that no driver makes
+ *     client leave THREADS BUFFERS [LIBRARY]     ends amid calls of all threads, when so many
+ * buffers have been made; with a library: slowly client calls measures what a call costs, beside a
+ * socket client share BUFFERS MIB                   holds them, and trims when another process
+ * comes client careless                            evicts memory that a copy still uses client wild
+ * hands over a list that leads nowhere client lie                                 makes calls that
+ * no driver makes
  *
  * Exit status 0: every word was right. The memory that transfers go through is protected while the
  * GPU has it, as a shipped driver does.
@@ -431,6 +432,8 @@ int main(int argc, char **argv)
         return locks((unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]), rounds, moves);
     if (!strcmp(what, "calls"))
         return calls();
+    if (!strcmp(what, "leave") && argc > 3 && buffers && buffers <= 32 && atoi(argv[3]) > 0)
+        return leave(buffers, (unsigned)atoi(argv[3]), argc > 4 && argv[4][0] ? argv[4] : NULL);
     if (!strcmp(what, "wait"))
         return wait_for_ever();
     if (!strcmp(what, "wild"))
@@ -439,6 +442,7 @@ int main(int argc, char **argv)
         return careless();
     if (!strcmp(what, "lie"))
         return lie();
-    fprintf(stderr, "usage: client copy|keep|locks|die|wait|calls|share|careless|wild|lie ...\n");
+    fprintf(stderr,
+            "usage: client copy|keep|locks|die|wait|leave|calls|share|careless|wild|lie ...\n");
     return 2;
 }

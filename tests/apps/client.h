@@ -59,5 +59,6 @@ void transfer(struct driver *driver, const struct buffer *buffer, uint8_t *memor
 /* What the application does; exit statuses. */
 int locks(unsigned count, unsigned threads, unsigned rounds, unsigned moves);
 int calls(void);
+int leave(unsigned threads, unsigned buffers, const char *lingering);
 
 #endif

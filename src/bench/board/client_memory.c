@@ -44,6 +44,8 @@ static bool move(struct client_memory *memory, uint64_t address, void *here, uin
         ssize_t moved = is_write ? pwrite(memory->memory_file, at, bytes, (off_t)address)
                                  : pread(memory->memory_file, at, bytes, (off_t)address);
 
+        /* The file ends with the process; where there is no memory it is an error. */
+        memory->is_gone |= moved == 0;
         if (moved <= 0)
             break;
         address += (uint64_t)moved;
@@ -339,6 +341,11 @@ bool client_memory_set(struct client_memory *memory, pid_t pid, uint64_t base, i
     memory->pid = pid;
     memory->memory_file = memory_file;
     return true;
+}
+
+bool client_memory_is_gone(const struct client_memory *memory)
+{
+    return memory->is_gone;
 }
 
 void client_memory_gone(struct client_memory *memory)

@@ -57,6 +57,8 @@ bool client_memory_read(struct client_memory *memory, uint64_t address, void *ou
 /* True: nothing is shown there, and somebody has written to the first 64 KiB that have bytes. */
 bool client_memory_is_written_hidden(const struct client_memory *memory, uint64_t address,
                                      uint64_t bytes);
+/* The process is no more, as it was told or as a read has found. */
+bool client_memory_is_gone(const struct client_memory *memory);
 /* The process is no more: what is asked of its memory reads as zero. */
 void client_memory_gone(struct client_memory *memory);
 

@@ -6,6 +6,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* Amid the call the process has ended, and its batches and fences read as nothing. */
+static bool has_ended_amid_call(const struct client_rules *rules)
+{
+    bool (*is_gone)(void *) = rules->process->seen->source.is_gone;
+
+    return rules->call && is_gone && is_gone(rules->process->client);
+}
+
 void client_rules_break(struct client_rules *rules, enum client_rule rule, const char *format, ...)
 {
     const uint64_t bit = UINT64_C(1) << rule;
@@ -14,6 +22,8 @@ void client_rules_break(struct client_rules *rules, enum client_rule rule, const
     char what[160], text[256];
     va_list arguments;
 
+    if (has_ended_amid_call(rules))
+        return;
     rules->broken[rule]++;
     if (rules->process->told & bit)
         return;

@@ -68,6 +68,11 @@ static bool read_client(void *client, uint64_t address, void *out, uint64_t byte
     return client_memory_read(client, address, out, bytes);
 }
 
+static bool is_gone(void *client)
+{
+    return client_memory_is_gone(client);
+}
+
 static bool walk_batch(const void *plugin, uint64_t va, uint64_t bytes,
                        const struct drydock_gpu_walk *walk)
 {
@@ -77,6 +82,7 @@ static bool walk_batch(const void *plugin, uint64_t va, uint64_t bytes,
 struct seen_source exec_session_source(const struct run_board *board)
 {
     return (struct seen_source){.read = read_client,
+                                .is_gone = is_gone,
                                 .walk_batch = board->plugin ? walk_batch : NULL,
                                 .context = board->plugin};
 }

@@ -5,8 +5,12 @@
 
 #include "base/rng.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -327,6 +331,60 @@ static void any_well_formed_call_gets_a_status_and_harms_nobody_else(void **stat
         test_on_board(16 * MIB, make_and_hear_noise);
 }
 
+/* ---- A process that ends amid a call --------------------------------------------------------- */
+
+/* The memory of a process that has been, as a file. */
+static int memory_of_nobody(void)
+{
+    int ready[2], file;
+    char path[64], byte;
+    pid_t child;
+
+    assert_int_equal(pipe(ready), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        close(ready[1]);
+        _exit(read(ready[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    close(ready[0]);
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)child);
+    file = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(file >= 0);
+    close(ready[1]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    return file;
+}
+
+/* It has waited for its copy, and is killed when it has asked for the next and for an eviction. */
+static void end_amid_calls(struct exec_session *session)
+{
+    struct test_client client;
+    struct test_buffer a, b;
+    uint64_t value;
+
+    test_client_start(&client, session);
+    test_resident_buffer(&client, SGPU_UMD_CPU_VISIBLE, MIB, &a);
+    test_resident_buffer(&client, SGPU_UMD_CPU_VISIBLE, MIB, &b);
+    value = test_copy(&client, b.va, a.va, MIB);
+    test_wait_fence(&client, value);
+    close(client.memory.memory_file);
+    client.memory.memory_file = memory_of_nobody();
+    assert_false(client_memory_is_gone(&client.memory));
+    test_evict(&client, &b);
+    test_copy(&client, b.va, a.va, MIB);
+    assert_true(client_memory_is_gone(&client.memory));
+    test_let_run(session);
+    test_client_close(&client);
+    for (unsigned rule = 0; rule < CLIENT_RULE_COUNT; rule++)
+        assert_string_equal(test_breaches[rule], "");
+}
+
+static void who_has_ended_amid_a_call_is_not_judged_by_memory_that_is_gone(void **state)
+{
+    test_on_board(16 * MIB, end_amid_calls);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +393,7 @@ int main(void)
         cmocka_unit_test(a_device_that_cannot_go_holds_nobody_up),
         cmocka_unit_test(work_of_any_bytes_harms_nobody_else),
         cmocka_unit_test(any_well_formed_call_gets_a_status_and_harms_nobody_else),
+        cmocka_unit_test(who_has_ended_amid_a_call_is_not_judged_by_memory_that_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
