@@ -2,7 +2,8 @@
 # Plants small mistakes in the manager, the scheduler, the checker and the GPU, and tells which of them the
 # tests find (`make mutants`):
 #
-#     scripts/mutants.sh [--count N] [--seed S] [--jobs J] [--out DIR] [--only WORD] [--quick | --unit | --list]
+#     scripts/mutants.sh [--count N] [--seed S] [--jobs J] [--out DIR] [--only WORD] [--kind MISTAKE]
+#                        [--quick | --unit | --list]
 #
 #     --count N    so many mistakes, drawn by the seed (300); those of tests/mutants/planned.tsv come on top
 #     --seed S     which ones (1)
@@ -10,6 +11,7 @@
 #     --out DIR    the tree and the results (build/mutants). A run goes on where it was stopped. A mistake that was
 #                  found is not tried again while its source is the same, nor one that lives while nothing has changed
 #     --only WORD  only mistakes whose file or ID contains the word
+#     --kind M     only mistakes of a kind of scripts/mutants.awk (flow, no-call, ...): to look at a class of them
 #     --quick      ends behind the sequences of the stage `runs`: what lives then may still die in later ones
 #     --unit       ends behind the stage `told`: for those who write tests
 #     --list       shows them, and plays nothing
@@ -33,15 +35,15 @@
 set -eu
 
 sources="vidmm vidsch check sgpu"
-count=300 seed=1 jobs=2 out=build/mutants only='' list='' quick=''
+count=300 seed=1 jobs=2 out=build/mutants only='' kind='' list='' quick=''
 
-usage() { sed -n '2,33s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,35s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
     case $1 in
     --list) list=1; shift; continue ;;
     --quick | --unit) quick=${1#--}; shift; continue ;;
     --help | -h) usage; exit 0 ;;
-    --count | --seed | --jobs | --out | --only)
+    --count | --seed | --jobs | --out | --only | --kind)
         [ $# -ge 2 ] || { echo "mutants: $1 wants a value" >&2; exit 2; } ;;
     *) echo "mutants: unknown argument '$1' (--help)" >&2; exit 2 ;;
     esac
@@ -50,7 +52,7 @@ while [ $# -gt 0 ]; do
         case $2 in '' | *[!0-9]*) echo "mutants: $1 wants a number, not '$2'" >&2; exit 2 ;; esac ;;
     esac
     case $1 in
-    --count) count=$2 ;; --seed) seed=$2 ;; --jobs) jobs=$2 ;; --out) out=$2 ;; --only) only=$2 ;;
+    --count) count=$2 ;; --seed) seed=$2 ;; --jobs) jobs=$2 ;; --out) out=$2 ;; --only) only=$2 ;; --kind) kind=$2 ;;
     esac
     shift 2
 done
@@ -86,7 +88,8 @@ candidates() {
             for (i = 1; i <= 3; i++) h = h * 16807 % 2147483647
             printf "%010d\t%s\n", h, $0
         }' "$out/all.tsv" | LC_ALL=C sort | cut -f2- >"$out/drawn.tsv"
-    cat "$out/planned.tsv" "$out/drawn.tsv" | awk -F "$tab" -v only="$only" 'only == "" || index($1 " " $2, only)'
+    cat "$out/planned.tsv" "$out/drawn.tsv" |
+        awk -F "$tab" -v only="$only" -v kind="$kind" '(only == "" || index($1 " " $2, only)) && (kind == "" || $4 == kind)'
 }
 
 candidates >"$out/order.tsv"
@@ -124,8 +127,12 @@ prepare() {
     done
     rm -f "$tree/told"
     for module in $modules; do
-        DRYDOCK_TOLD=$tree/told "$tree/build/${module}_tests" >"$tree/test.log" 2>&1 ||
-            { cat "$tree/test.log" >&2; echo "mutants: without any mistake the tests of $module fail" >&2; exit 2; }
+        for tests in $("$tree/build/${module}_tests" --list); do
+            DRYDOCK_TOLD=$tree/told sh -c '"$@" || exit; times >&3' sh "$tree/build/${module}_tests" "$tests" \
+                >"$tree/test.log" 2>&1 3>"$tree/times" ||
+                { cat "$tree/test.log" >&2; echo "mutants: without any mistake the tests of $module fail" >&2; exit 2; }
+            tail -n 1 "$tree/times" | awk -F '[ms ]+' -v tests="$tests" '{ print tests "\t" 60 * $1 + $2 + 60 * $3 + $4 }'
+        done >"$tree/$module.costs"
     done
     LC_ALL=C sort "$tree/told" >"$tree/units.txt"
 }
@@ -151,12 +158,21 @@ in_time() { # seconds command...
     (cd "$tree" && exec prlimit --cpu="$seconds" timeout -k 5 $((10 * seconds)) "$@")
 }
 
-# Whether the tests of a module pass; `found` in the job's folder names the one that does not. The test of the source's
-# name comes first, then those in its folder. What they were told is written to `told`.
+# The files of tests of a module in the order in which they are played for a mistake in a source: the one of the
+# source's name, those that have found mistakes in the source before, those in its folder, the others; of these, what
+# takes the least time of the processor first.
+order_of_tests() { # module source
+    near=$(find "$tree/$(dirname "$2")" -maxdepth 1 -name '*_test.c' -exec basename {} .c \; | tr '\n' ' ')
+    awk -F "$tab" -v source="$2:" -v nearest="$(basename "$2" .c)_test" -v near=" $near" '
+        FILENAME ~ /results/ { found[$7] += index($4, source) == 1; next }
+        { print ($1 == nearest ? 0 : found[$1] ? 1 : index(near, " " $1 " ") ? 2 : 3), -found[$1], $2, $1 }
+    ' "$out/results.tsv" "$tree/$1.costs" | LC_ALL=C sort -n -k1,1 -k2,2 -k3,3 | cut -d' ' -f4
+}
+
+# Whether the tests of a module pass; `found` in the job's folder names the one that does not. What they were told is
+# written to `told`.
 passes() { # job module source
-    near=$(find "$tree/$(dirname "$3")" -maxdepth 1 -name '*_test.c' -exec basename {} .c \; | tr '\n' ' ')
-    for tests in $("$1/$2_tests" --list | awk -v nearest="$(basename "$3" .c)_test" -v near=" $near" '
-        { print ($1 == nearest ? 0 : index(near, " " $1 " ") ? 1 : 2), NR, $1 }' | sort -n | cut -d' ' -f3); do
+    for tests in $(order_of_tests "$2" "$3"); do
         in_time 30 env DRYDOCK_TOLD="$1/told" "$1/$2_tests" "$tests" >/dev/null 2>&1 ||
             { echo "$tests" >"$1/found"; return 1; }
     done
@@ -235,7 +251,7 @@ work() { # job
 # that lives, while all is.
 keep_results() {
     touch "$out/results.tsv"
-    cut -f2 "$out/order.tsv" | LC_ALL=C sort -u | xargs cksum | awk '{ print $3 "\t" $1 " " $2 }' |
+    cut -f2 "$out/all.tsv" | LC_ALL=C sort -u | xargs cksum | awk '{ print $3 "\t" $1 " " $2 }' |
         awk -F "$tab" -v state="$state" '
             FNR == NR { sum[$1] = $2; next }
             { split($4, place, ":") }
