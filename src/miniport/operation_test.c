@@ -172,6 +172,17 @@ static void places_have_terms(void **state)
     place = miniport_operation_source(&arg);
     assert_int_equal(place.kind, MINIPORT_PLACE_OFFSET);
     assert_int_equal(place.address, 0x4000);
+    arg = call(DXGK_OPERATION_NOTIFY_RESIDENCY2);
+    arg.NotifyResidency2.SegmentId = 2;
+    arg.NotifyResidency2.PhysicalAddress.SegmentId = 2;
+    arg.NotifyResidency2.PhysicalAddress.SegmentOffset = 0x5000;
+    place = miniport_operation_source(&arg);
+    assert_int_equal(place.kind, MINIPORT_PLACE_OFFSET);
+    assert_int_equal(place.segment, 2);
+    assert_int_equal(place.address, 0x5000);
+    arg = call(DXGK_OPERATION_NOTIFY_RESIDENCY2);
+    arg.NotifyResidency2.Mdl = (PMDL)&arg; /* where the address would be */
+    assert_int_equal(miniport_operation_source(&arg).segment, 0);
     arg = call(DXGK_OPERATION_VIRTUAL_FILL);
     arg.FillVirtual.DestinationVirtualAddress = 0x10000;
     place = miniport_operation_destination(&arg);

@@ -3,6 +3,7 @@
  * NOTIFY_ALLOC: a driver that keeps content in caches of its own hears which pages leave.
  */
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/segment.h"
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/work/client.h"
@@ -190,9 +191,110 @@ static void who_asks_for_it_hears_of_residency(void **state)
     }
 }
 
+/* ---- NOTIFY_RESIDENCY2 ----------------------------------------------------------------------- */
+
+#define PARTED_PAGES 8u
+
+/* Where the parts of an allocation are told to be: the next page, and what has been told. */
+struct parts {
+    struct vidmm_allocation *allocation;
+    uint64_t part_pages; /* as the option says */
+    bool is_listed, was_resident;
+    uint64_t next_page;
+    unsigned came, went;
+};
+
+static void hear_of_parts(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY2 *part = &args->NotifyResidency2;
+    struct parts *heard = rig->test;
+    const struct placement *place = &heard->allocation->place;
+    uint64_t wanted = min_u64(heard->part_pages, PARTED_PAGES - heard->next_page);
+
+    if (args->Operation != DXGK_OPERATION_NOTIFY_RESIDENCY2)
+        return;
+    assert_ptr_equal(part->hAllocation, heard->allocation->driver_handle);
+    assert_int_equal(part->AllocationOffsetInPages, heard->next_page);
+    assert_int_equal(part->SizeInPages, wanted);
+    assert_true(!heard->next_page || part->Resident == heard->was_resident);
+    if (!part->Resident || heard->is_listed) {
+        assert_int_equal(part->SegmentId, 0);
+        assert_ptr_equal(part->Mdl, part->Resident ? heard->allocation->mdl : NULL);
+    } else {
+        assert_int_equal(part->SegmentId, place->segment->id);
+        assert_int_equal(part->PhysicalAddress.SegmentId, place->segment->id);
+        assert_int_equal(part->PhysicalAddress.SegmentOffset,
+                         place->segment->kind == SEGMENT_PAGES
+                             ? segment_page_offset(heard->allocation, heard->next_page)
+                             : place->offset + PAGE_BYTES_OF(heard->next_page));
+    }
+    heard->was_resident = part->Resident;
+    heard->next_page += wanted;
+    if (heard->next_page < PARTED_PAGES)
+        return;
+    heard->next_page = 0;
+    *(part->Resident ? &heard->came : &heard->went) += 1;
+}
+
+static void hear_of(unsigned model, unsigned segment, uint64_t part_pages, bool lists)
+{
+    struct rig_config config = rig_model(model);
+    const uint32_t asks = (DXGK_ALLOCATIONINFOFLAGS_WDDM2_0){
+        {{.ExplicitResidencyNotification = 1,
+          .AccessedPhysically =
+              1}}}.Value;
+    const struct rig_request request = {
+        .bytes = PAGE_BYTES_OF(PARTED_PAGES), .preferred = {segment}, .flags = asks};
+    const struct rig_request rival = {.bytes = PAGE_BYTES_OF(segment == 1 ? 256 : 64),
+                                      .preferred = {segment},
+                                      .is_physical = true};
+    struct parts heard = {.part_pages = part_pages};
+    struct rig_object object, large;
+    struct rig *rig;
+
+    config.keeps_tables_in_system = true;
+    rig = rig_new(&config);
+    rig->manager.residency_part_pages = part_pages;
+    rig->manager.lists_residency = lists;
+    rig->test = &heard;
+    assert_int_equal(rig_start(rig), STATUS_SUCCESS);
+    rig->vidmm->caps.interface_version = DXGKDDI_INTERFACE_VERSION_WDDM3_2;
+    assert_int_equal(rig_open(rig), STATUS_SUCCESS);
+    assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_SUCCESS);
+    assert_int_equal(rig_try_object(rig, rig->device, &rival, &large), STATUS_SUCCESS);
+    heard.allocation = object.allocation;
+    heard.is_listed = lists && segment == 2 && part_pages >= PARTED_PAGES;
+    rig->watch = hear_of_parts;
+    for (unsigned turn = 1; turn <= 2; turn++) {
+        rig_make_resident(rig, &object);
+        assert_true(heard.came == turn && heard.went == turn - 1);
+        rig_evict(rig, &object);
+        rig_make_resident(rig, &large); /* which has no room beside it */
+        rig_evict(rig, &large);
+        assert_true(heard.went == turn && !heard.next_page);
+    }
+    rig_destroy_object(rig, &object);
+    rig_destroy_object(rig, &large);
+    rig_free(rig);
+}
+
+/* Each part in its turn, by its address; a whole one in an aperture by its pages, if so asked. */
+static void residency_is_told_in_parts_of_so_many_pages(void **state)
+{
+    static const uint64_t sizes[] = {1, 3, 7, 8, 100};
+
+    for (unsigned model = 1; model < RIG_MODELS; model++) {
+        for (unsigned i = 0; i < ARRAY_COUNT(sizes); i++) {
+            for (unsigned variant = 0; variant < 4; variant++)
+                hear_of(model, 1 + variant % 2, sizes[i], variant & 2);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(residency_is_told_in_parts_of_so_many_pages),
         cmocka_unit_test(who_asks_for_it_hears_of_residency),
         cmocka_unit_test(what_leaves_an_aperture_is_told_of_from_its_first_page_to_its_last),
         cmocka_unit_test(an_address_is_told_of_when_the_driver_knows_its_root),

@@ -169,6 +169,9 @@ static struct rig_operation *rig_begin_operation(struct rig *rig,
     case DXGK_OPERATION_NOTIFY_RESIDENCY:
         EXPECT(args->NotifyResidency.hAllocation);
         break;
+    case DXGK_OPERATION_NOTIFY_RESIDENCY2:
+        EXPECT(args->NotifyResidency2.hAllocation && args->NotifyResidency2.SizeInPages > 0);
+        break;
     case DXGK_OPERATION_NOTIFY_ALLOC:
         EXPECT(args->NotifyAllocation.SizeInBytes > 0);
         break;
