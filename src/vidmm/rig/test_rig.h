@@ -74,6 +74,7 @@ struct rig_config {
     bool is_coherent;                     /* the aperture */
     bool keeps_tables_in_system;          /* else in segment 1 */
     bool caches_invalid;                  /* no InvalidTlbEntriesNotCached */
+    bool invalidates_tables;              /* ExplicitPageTableInvalidation */
     unsigned companion_node;              /* PagingCompanionNodeId of contexts */
     bool has_protections;                 /* ReadOnly, NoExecute, CacheCoherent */
     uint32_t private_bytes;               /* of a paging buffer */

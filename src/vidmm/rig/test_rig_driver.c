@@ -110,6 +110,7 @@ NTSTATUS rig_query(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAP
         caps->NoExecuteMemorySupported = config->has_protections;
         caps->CacheCoherentMemorySupported = config->has_protections;
         caps->InvalidTlbEntriesNotCached = !config->caches_invalid;
+        caps->ExplicitPageTableInvalidation = config->invalidates_tables;
         break;
     }
     case DXGKQAITYPE_PAGETABLELEVELDESC: {

@@ -762,15 +762,25 @@ void rig_accept_discard(struct rig *rig, struct rig_operation *operation)
 
 /* ---- The aperture ---------------------------------------------------------------------------- */
 
+/* How many of these pages one operation maps. */
+static uint64_t rig_piece(const struct rig *rig, uint64_t pages)
+{
+    const uint64_t most = rig->manager.aperture_piece_pages;
+
+    return most ? min_u64(most, pages) : pages;
+}
+
 void rig_accept_map(struct rig *rig, struct rig_operation *operation)
 {
     const DXGKARG_BUILDPAGINGBUFFER *args = &operation->args;
     const struct rig_allocation *allocation =
         rig_allocation_of(rig, args->MapApertureSegment.hAllocation);
     uint64_t first = args->MapApertureSegment.OffsetInPages;
+    const uint64_t page_index = args->MapApertureSegment.MdlOffset;
 
     EXPECT(rig_is_aperture(rig, args->MapApertureSegment.SegmentId));
-    EXPECT(operation->units == allocation->page_count);
+    EXPECT(page_index < allocation->page_count);
+    EXPECT(operation->units == rig_piece(rig, allocation->page_count - page_index));
     EXPECT(first + operation->units <= rig->config.aperture_pages);
     first = rig_slot(rig, args->MapApertureSegment.SegmentId, first);
     EXPECT((args->MapApertureSegment.hDevice != NULL) == !allocation->is_primary);
@@ -786,7 +796,7 @@ void rig_accept_map(struct rig *rig, struct rig_operation *operation)
         rig->slot_is_busy[first + unit] = false;
         rig->slot_owner[first + unit] = allocation->number;
         EXPECT(!page->owner || page->owner == allocation->number);
-        rig_own(page, allocation->number, (uint32_t)unit);
+        rig_own(page, allocation->number, (uint32_t)(page_index + unit));
         rig_pin(operation, page, allocation->number);
     }
 }
@@ -799,7 +809,8 @@ void rig_accept_unmap(struct rig *rig, struct rig_operation *operation)
     uint64_t first = args->UnmapApertureSegment.OffsetInPages;
 
     EXPECT(rig_is_aperture(rig, args->UnmapApertureSegment.SegmentId));
-    EXPECT(operation->units == allocation->page_count);
+    EXPECT(operation->units <= rig_piece(rig, allocation->page_count));
+    EXPECT(rig->manager.aperture_piece_pages || operation->units == allocation->page_count);
     EXPECT((uint64_t)args->UnmapApertureSegment.DummyPage.QuadPart ==
            PAGE_BYTES_OF(rig->vidmm->dummy_page));
     rig_page(rig, 0, rig->vidmm->dummy_page); /* the platform's, still */

@@ -389,6 +389,9 @@ void rig_draw_options(struct rig *rig, uint64_t seed)
     options->marks_paging_only = rng_chance(&rng, 1, 3);
     options->announces_idle = rng_chance(&rng, 1, 3);
     options->transfer_bytes = rng_chance(&rng, 1, 2) ? PAGE_BYTES_OF(1 + rng_below(&rng, 12)) : 0;
+    options->aperture_piece_pages = rng_chance(&rng, 1, 3) ? 1 + rng_below(&rng, 20) : 0;
+    options->inits_contexts_by_driver_handle = rng_chance(&rng, 1, 2);
+    options->starts_as_observed = rng_chance(&rng, 1, 3);
 }
 
 NTSTATUS rig_start(struct rig *rig)
@@ -443,6 +446,8 @@ static void rig_close(struct rig *rig)
         vidmm_device_destroy(rig->device);
     if (rig->process)
         vidmm_process_destroy(rig->process);
+    if (rig->config.invalidates_tables)
+        rig_drain(rig); /* its tables go */
     rig->context = NULL;
     rig->device = NULL;
     rig->process = NULL;

@@ -595,13 +595,10 @@ static void fill_list(const struct submission *submission, const struct making *
 
     for (unsigned i = 0; i < submission->reference_count; i++)
         describe(device, &submission->references[i], &list[i]);
+    /* Where addresses are virtual, nothing is renamed. */
     for (unsigned i = 0; making->addresses && i < making->reference_count; i++) {
-        struct vidmm_reference reference = making->references[i];
-
-        if (reference.allocation)
-            reference.allocation = allocation_current(reference.allocation);
-        name_entry(device, &reference, &list[i]);
-        if (reference.allocation)
+        name_entry(device, &making->references[i], &list[i]);
+        if (making->references[i].allocation)
             list[i].VirtualAddress = making->addresses[i];
     }
 }
