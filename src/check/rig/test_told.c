@@ -1,7 +1,7 @@
 /* Told: see test_told.h. */
 #include "check/rig/test_told.h"
 
-#include "check/rig/test_rig.h"
+#include "check/rig/test_rig_submit.h"
 #include "check/rig/wrong_word.h"
 
 #include <fcntl.h>
@@ -11,7 +11,8 @@
 #define CALLS_MOST  256u
 #define EVENTS_MOST 256u
 #define LINES_BYTES (256u << 10)
-#define WRONG_PLAYS 40u /* of the calls of a test */
+#define WRONG_PLAYS 40u /* of the calls of a test, with a wrong word */
+#define OTHER_PLAYS 12u /* with a call that is left out or comes twice */
 
 /* A wrong word leads the rig's driver astray: with assertions and sanitizers the first step ends
  * the process, so that nothing is played there, and nothing compared. */
@@ -174,14 +175,23 @@ static struct {
     unsigned count;
 } book_of_calls;
 
+/* What the plays of the same calls differ in. */
+enum variation {
+    WRONG_WORDS, /* one word of one event is wrong */
+    OTHER_CALLS, /* one call of the manager's is left out, or comes twice */
+    IN_COMPANY,  /* there are other objects than those of the test; all calls are right */
+};
+
 /* The play that is under way. */
 static struct {
     const struct calls *calls;
+    enum variation variation;
     unsigned number; /* 0: all words are right, and the events are counted */
     struct wrong_words *words;
     bool is_on;
     unsigned event, wanted; /* wanted: the event whose word is wrong, from 1; 0: none */
     struct told told;
+    struct rig *rig;
     bool has_ended;
 } plays;
 
@@ -196,7 +206,7 @@ void told_calls(unsigned model, void (*function)(struct rig *rig))
 /* Whether the word of this event is the wrong one. */
 static bool is_turn(const struct loan_structure *structure, const void *argument)
 {
-    if (!plays.is_on || !structure || !argument)
+    if (!plays.is_on || plays.variation != WRONG_WORDS || !structure || !argument)
         return false;
     if (++plays.event == plays.wanted)
         return true;
@@ -230,16 +240,25 @@ NTSTATUS told_answer(enum miniport_ddi ddi, void *arg, bool is_const, NTSTATUS s
     return status;
 }
 
+/* How often the manager makes this call. */
+static unsigned times_called(void)
+{
+    if (!plays.is_on || plays.variation != OTHER_CALLS || ++plays.event != plays.wanted)
+        return 1;
+    return rng_below(wrong_words_rng(plays.words), 2) ? 2 : 0;
+}
+
 #define X(function, ddi, argument)                                                                 \
     static NTSTATUS hand_down_##function(struct miniport *self, HANDLE object, argument arg)       \
     {                                                                                              \
         const struct loan_structure *structure = loans_of(MINIPORT_DDI_##ddi);                     \
         struct wrong_word word = {0};                                                              \
-        NTSTATUS status;                                                                           \
+        NTSTATUS status = STATUS_SUCCESS;                                                          \
                                                                                                    \
         if (is_turn(structure, arg))                                                               \
             word = distort(WRONG_BY_MANAGER, structure, arg);                                      \
-        status = miniport_forward_##function(self, object, arg);                                   \
+        for (unsigned times = times_called(); times; times--)                                      \
+            status = miniport_forward_##function(self, object, arg);                               \
         wrong_word_undo(&word);                                                                    \
         return status;                                                                             \
     }
@@ -257,6 +276,27 @@ static void notify_interrupt(struct miniport_host *host,
     layer->upper->ops->notify_interrupt(layer->upper, &wrong);
 }
 
+/* Objects of each kind in front of those of the test, and work that has ended. */
+static void make_company(struct rig *rig)
+{
+    HANDLE process = rig->model == RIG_GPUMMU ? rig_create_process(rig, false) : NULL;
+    HANDLE device = rig_create_device(rig, process);
+    HANDLE allocations[2];
+
+    for (unsigned i = 0; i < ARRAY_COUNT(allocations); i++) {
+        DXGKARG_BUILDPAGINGBUFFER fill;
+
+        rig_create_context(rig, device, RIG_CLIENT_NODE, false);
+        allocations[i] = rig_create_allocation(rig, NULL);
+        fill = rig_fill(allocations[i]);
+        fill.Fill.Destination.SegmentAddress.QuadPart = (LONGLONG)((1 + i) * MiB);
+        if (rig->model == RIG_PHYSICAL)
+            rig_build(rig, &fill);
+    }
+    if (rig->model == RIG_PHYSICAL)
+        rig_run(rig, 0, rig_submit(rig), rig->buffer_used);
+}
+
 static void play(struct rig *rig)
 {
     struct miniport_ops ops = miniport_forward_ops;
@@ -270,6 +310,8 @@ static void play(struct rig *rig)
     host_ops.notify_interrupt = notify_interrupt;
     rig->top = &upper;
     rig->drivers_host = &host.host;
+    if (plays.variation == IN_COMPANY)
+        make_company(rig);
     plays.is_on = true;
     plays.calls->function(rig);
     check_end(rig->check, false);
@@ -290,6 +332,7 @@ static void play_once(void **state)
     sigprocmask(SIG_UNBLOCK, &signals, NULL); /* that of the last crash */
     assert_non_null(rig);
     rig_init(rig, plays.calls->model);
+    plays.rig = rig;
     play(rig);
     add(&plays.told, &rig->counts, rig_said(rig));
     rig_fini(rig);
@@ -297,7 +340,25 @@ static void play_once(void **state)
     plays.has_ended = true;
 }
 
-static void play_with_wrong_words(const struct calls *calls)
+/* Gives whether the play came to its end. */
+static bool play_number(const struct CMUnitTest *test, enum variation variation, unsigned number,
+                        unsigned events)
+{
+    begin(&plays.told);
+    plays.variation = variation;
+    plays.number = number;
+    plays.event = 0;
+    plays.wanted = number ? 1 + (unsigned)rng_below(wrong_words_rng(plays.words), events) : 0;
+    plays.has_ended = plays.is_on = false;
+    plays.rig = NULL;
+    _cmocka_run_group_tests("play", test, 1, NULL, NULL);
+    /* A test that looks for its numbers in what was said ends there; all was said by then. */
+    if (!plays.has_ended && variation != WRONG_WORDS && plays.rig)
+        add(&plays.told, &plays.rig->counts, rig_said(plays.rig));
+    return plays.has_ended;
+}
+
+static void play_varied(const struct calls *calls, enum variation variation, unsigned most)
 {
     const struct CMUnitTest test = {.name = calls->test, .test_func = play_once};
     const uint64_t seed = hash_string(calls->test);
@@ -307,29 +368,35 @@ static void play_with_wrong_words(const struct calls *calls)
 
     begin(&all);
     plays.calls = calls;
-    for (number = 0; number <= WRONG_PLAYS; number++) {
+    for (number = 0; number <= most; number++) {
+        bool has_ended;
+
         wrong_words_begin(plays.words, hash_pair(seed, number));
-        begin(&plays.told);
-        plays.number = number;
-        plays.event = 0;
-        plays.wanted = number ? 1 + (unsigned)rng_below(wrong_words_rng(plays.words), events) : 0;
-        plays.has_ended = plays.is_on = false;
-        _cmocka_run_group_tests("play", &test, 1, NULL, NULL);
+        has_ended = play_number(&test, variation, number, events);
         if (!number)
             events = plays.event;
         if (!events)
             return;
-        if (!plays.has_ended) {
-            ended++;
+        ended += !has_ended;
+        if (!has_ended && variation == WRONG_WORDS)
             continue;
-        }
         hash_update_u64(&all.hash, number);
         hash_update_u64(&all.hash, hash_final(&plays.told.hash));
         for (unsigned i = 1; i < RULE_COUNT; i++)
             all.is_broken[i] |= plays.told.is_broken[i];
     }
-    snprintf(what, sizeof what, ", wrong words, %u ended", ended);
+    snprintf(what, sizeof what, ", %s, %u ended",
+             variation == WRONG_WORDS ? "wrong words" : "other calls", ended);
     put_line(calls->test, what, &all);
+}
+
+static void play_in_company(const struct calls *calls)
+{
+    const struct CMUnitTest test = {.name = calls->test, .test_func = play_once};
+
+    plays.calls = calls;
+    play_number(&test, IN_COMPANY, 0, 0);
+    put_line(calls->test, plays.has_ended ? ", in company" : ", in company, ended", &plays.told);
 }
 
 static void play_all(void)
@@ -345,7 +412,11 @@ static void play_all(void)
     if (!getenv("DRYDOCK_TOLD_DETAILS"))
         dup2(nowhere, STDERR_FILENO);
     for (unsigned i = 0; i < book_of_calls.count; i++)
-        play_with_wrong_words(&book_of_calls.all[i]);
+        play_varied(&book_of_calls.all[i], WRONG_WORDS, WRONG_PLAYS);
+    for (unsigned i = 0; i < book_of_calls.count; i++) {
+        play_varied(&book_of_calls.all[i], OTHER_CALLS, OTHER_PLAYS);
+        play_in_company(&book_of_calls.all[i]);
+    }
     fflush(NULL);
     dup2(out, STDOUT_FILENO);
     dup2(error, STDERR_FILENO);

@@ -7,7 +7,9 @@
  *            was said. A second line is of the calls of a test of a rule, which are played again
  *            so many times: each time one word of one call is wrong (wrong_word.h), in what the
  *            manager hands down, in what the driver answers, or in an interrupt. So a rule is
- *            asked for the limits around the calls of all tests, not of its own alone.
+ *            asked for the limits around the calls of all tests, not of its own alone. A third
+ *            line is of the same calls with one of the manager's left out or made twice, a fourth
+ *            one of all of them in company: behind other objects and work that has ended.
  *
  *            `scripts/golden.sh` updates the files. DRYDOCK_TOLD_DETAILS=1 writes what was said of
  *            each wrong word to stderr: two builds can be compared by it.
