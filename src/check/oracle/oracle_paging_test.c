@@ -248,6 +248,32 @@ static void an_aperture_map_tells_where_an_allocation_lives(void **state)
     stage_close(&stage);
 }
 
+/* The driver would be wrong to look at it; so would the oracle. */
+static void a_map_without_a_list_or_an_aperture_tells_nothing(void **state)
+{
+    static const UINT segments[] = {2, 1, 77};
+
+    for (unsigned variant = 0; variant < 2 * ARRAY_COUNT(segments); variant++) {
+        DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT};
+        struct stage_pages home;
+        struct stage stage;
+
+        if (variant == 0)
+            continue; /* that one has both */
+        stage_open(&stage, NO_DEFECT);
+        stage_create(&stage, TEXTURE, PAGE_NUMBER(TEXTURE_PAGES));
+        stage_make_pages(&home, 300, TEXTURE_PAGES);
+        arg.MapApertureSegment.hAllocation = HANDLE_OF(TEXTURE);
+        arg.MapApertureSegment.SegmentId = segments[variant / 2];
+        arg.MapApertureSegment.NumberOfPages = TEXTURE_PAGES;
+        arg.MapApertureSegment.pMdl = variant % 2 ? NULL : &home.mdl;
+        stage_build(&stage, &arg);
+        assert_true(oracle_final_check(stage.oracle));
+        assert_silent(&stage);
+        stage_close(&stage);
+    }
+}
+
 static DXGKARG_BUILDPAGINGBUFFER discard(uint64_t local_page)
 {
     return (DXGKARG_BUILDPAGINGBUFFER){
@@ -955,6 +981,7 @@ int main(void)
         cmocka_unit_test(a_fill_of_what_was_never_written_is_zero),
         cmocka_unit_test(a_fill_that_went_too_far_is_blamed_for_the_first_page_of_a_segment),
         cmocka_unit_test(an_aperture_map_tells_where_an_allocation_lives),
+        cmocka_unit_test(a_map_without_a_list_or_an_aperture_tells_nothing),
         cmocka_unit_test(a_discard_falls_back_to_the_backing_and_finds_what_is_stale),
         cmocka_unit_test(system_pages_are_remembered_until_the_last_page_is_out),
         cmocka_unit_test(a_discard_without_a_copy_leaves_written_content_nowhere),

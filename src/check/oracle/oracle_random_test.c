@@ -8,16 +8,19 @@
 
 #include "base/rng.h"
 
-#define SEEDS  400u
-#define STEPS  8u
-#define PLACES 8u /* of the texture in local memory */
-#define WINDOW (40 + TEXTURE_PAGES * 2u * PLACES)
+#define SEEDS       400u
+#define STEPS       8u
+#define PLACES      8u /* of the texture in local memory */
+#define WINDOW      (40 + TEXTURE_PAGES * 2u * PLACES)
+#define GUEST       (TEXTURE + 2u)
+#define GUEST_PLACE (WINDOW + 2u * TEXTURE_PAGES)
 
 struct flow {
     struct stage stage;
     struct rng rng;
     struct stage_pages home;
     bool is_wrong; /* something may be done wrong */
+    bool has_guest, guest_is_there;
     bool is_local;
     uint64_t place; /* the first page in local memory */
     uint64_t key, token;
@@ -197,8 +200,117 @@ static void is_filled_or_discarded(struct flow *flow)
     stage_submit_and_complete(&flow->stage);
 }
 
+/* ---- What the GPU makes of one place and a colour, and an allocation that comes and goes ------
+ */
+
+static void ends(struct flow *flow)
+{
+    oracle_render_end(flow->stage.oracle, flow->token);
+    oracle_submission_retired(flow->stage.oracle, flow->token);
+}
+
+/* Bytes in the texture, at multiples of 4. */
+static uint64_t draw_range(struct flow *flow, uint64_t most, uint64_t *out_bytes)
+{
+    const uint64_t offset = 4 * rng_below(&flow->rng, most / 4);
+
+    *out_bytes = 4 + 4 * rng_below(&flow->rng, (most - offset) / 4);
+    return offset;
+}
+
+static void paints(struct flow *flow)
+{
+    struct oracle_reference use = {.allocation = TEXTURE,
+                                   .is_written = true,
+                                   .source = ORACLE_COLOR,
+                                   .key = rng_below(&flow->rng, 3) * 0x01020304u};
+    struct oracle *oracle = flow->stage.oracle;
+    uint64_t address;
+
+    use.offset = draw_range(flow, PAGE_NUMBER(TEXTURE_PAGES), &use.bytes);
+    if (rng_chance(&flow->rng, 1, 2)) { /* whole pages */
+        use.offset = align_down(use.offset, PAGE_BYTES);
+        use.bytes = align_down(use.bytes, PAGE_BYTES);
+        use.bytes = use.bytes ? use.bytes : PAGE_BYTES;
+        use.bytes = min_u64(use.bytes, PAGE_NUMBER(TEXTURE_PAGES) - use.offset);
+    }
+    address = PAGE_NUMBER(flow->place) + use.offset;
+    assert_int_equal(oracle_submission(oracle, ++flow->token, 1, &use), STATUS_SUCCESS);
+    oracle_render_begin(oracle, flow->token, 0);
+    oracle_render_write(oracle, flow->token, 0, 0, flow->stage.local, address, use.bytes);
+    if (!goes_wrong(flow)) {
+        page_store_fill(flow->stage.local, address, use.bytes, (uint32_t)use.key);
+        oracle_wrote(oracle, flow->stage.local, address, use.bytes, flow->token);
+    }
+    ends(flow);
+}
+
+/* From one half of the texture to the other one. */
+static void copies(struct flow *flow)
+{
+    const uint64_t half = PAGE_NUMBER(TEXTURE_PAGES / 2);
+    struct oracle_reference uses[] = {
+        {.allocation = TEXTURE, .is_read = true},
+        {.allocation = TEXTURE, .is_written = true, .source = ORACLE_COPY},
+    };
+    const uint64_t base = PAGE_NUMBER(flow->place);
+    struct oracle *oracle = flow->stage.oracle;
+    uint64_t bytes;
+
+    uses[0].offset = draw_range(flow, half, &bytes);
+    uses[1].offset = 4 * rng_below(&flow->rng, (half - bytes) / 4 + 1);
+    uses[rng_below(&flow->rng, 2)].offset += half;
+    if (uses[0].offset / half == uses[1].offset / half)
+        uses[0].offset += half;
+    uses[0].bytes = uses[1].bytes = bytes;
+    assert_int_equal(oracle_submission(oracle, ++flow->token, 2, uses), STATUS_SUCCESS);
+    oracle_render_begin(oracle, flow->token, 0);
+    oracle_render_read(oracle, flow->token, 0, 0, flow->stage.local, base + uses[0].offset, bytes);
+    oracle_render_write(oracle, flow->token, 1, 0, flow->stage.local, base + uses[1].offset, bytes);
+    page_store_copy_bytes(flow->stage.local, base + uses[1].offset, flow->stage.local,
+                          base + uses[0].offset + (goes_wrong(flow) ? 4 : 0), bytes);
+    oracle_wrote(oracle, flow->stage.local, base + uses[1].offset, bytes, flow->token);
+    ends(flow);
+}
+
+static void guest_comes_or_goes(struct flow *flow)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = stage_fill(GUEST, GUEST_PLACE, 0);
+
+    if (flow->guest_is_there) {
+        stage_submit_and_complete(&flow->stage);
+        stage_destroy(&flow->stage, GUEST);
+        oracle_allocation_freed(flow->stage.oracle, GUEST);
+    } else {
+        assert_int_equal(stage_create(&flow->stage, GUEST, PAGE_NUMBER(TEXTURE_PAGES)),
+                         STATUS_SUCCESS);
+        build(flow, &arg);
+        if (rng_chance(&flow->rng, 1, 2))
+            stage_submit_and_complete(&flow->stage);
+    }
+    flow->guest_is_there = !flow->guest_is_there;
+}
+
+static void step_of_the_gpu(struct flow *flow)
+{
+    const uint64_t kind = rng_below(&flow->rng, 4);
+
+    if (kind == 3)
+        guest_comes_or_goes(flow);
+    else if (!flow->is_local)
+        moves(flow);
+    else if (kind == 2)
+        copies(flow);
+    else
+        paints(flow);
+}
+
 static void step(struct flow *flow)
 {
+    if (flow->has_guest && rng_chance(&flow->rng, 1, 2)) {
+        step_of_the_gpu(flow);
+        return;
+    }
     switch (rng_below(&flow->rng, flow->is_wrong ? 9 : 6)) {
     case 0:
     case 1:
@@ -230,15 +342,18 @@ static void step(struct flow *flow)
     }
 }
 
-static unsigned play(uint64_t seed, bool is_wrong)
+static unsigned play(uint64_t seed, bool is_wrong, bool has_guest)
 {
     struct flow *flow = malloc(sizeof *flow);
     unsigned reports;
 
     assert_non_null(flow);
     open_flow(flow, seed, is_wrong);
-    for (unsigned i = 0; i < STEPS; i++)
+    flow->has_guest = has_guest;
+    for (unsigned i = 0; i < (has_guest ? 2 * STEPS : STEPS); i++)
         step(flow);
+    if (has_guest)
+        stage_submit_and_complete(&flow->stage);
     oracle_final_check(flow->stage.oracle);
     reports = flow->stage.report_count;
     if (reports && !is_wrong)
@@ -251,7 +366,7 @@ static unsigned play(uint64_t seed, bool is_wrong)
 static void random_flows_that_are_right_are_silent(void **state)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
-        play(seed, false);
+        play(seed, false, false);
 }
 
 static void random_flows_that_go_wrong_are_told(void **state)
@@ -259,7 +374,19 @@ static void random_flows_that_go_wrong_are_told(void **state)
     unsigned reported = 0;
 
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
-        reported += play(seed, true) != 0;
+        reported += play(seed, true, false) != 0;
+    assert_true(reported > SEEDS / 2);
+}
+
+/* Work that paints and copies at any byte, and an allocation beside it that comes and goes. */
+static void random_flows_with_a_guest_are_silent_or_told(void **state)
+{
+    unsigned reported = 0;
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        play(seed, false, true);
+        reported += play(seed, true, true) != 0;
+    }
     assert_true(reported > SEEDS / 2);
 }
 
@@ -268,6 +395,7 @@ int main(void)
     struct CMUnitTest tests[] = {
         cmocka_unit_test(random_flows_that_are_right_are_silent),
         cmocka_unit_test(random_flows_that_go_wrong_are_told),
+        cmocka_unit_test(random_flows_with_a_guest_are_silent_or_told),
     };
 
     return told_run(tests, ARRAY_COUNT(tests), __FILE__);

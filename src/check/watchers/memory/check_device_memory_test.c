@@ -452,6 +452,29 @@ RULE_KEPT(IOMMU_017)
                   (DXGKARGCB_ALLOCATE_ADL){.Size = 2 * PAGE_SIZE, .Flags.PreferContiguous = 1});
 }
 
+/* Two objects are open: each list is of the one that it names. */
+static void a_list_is_of_the_object_that_is_open_by_its_handle(void **state)
+{
+    for (unsigned named = 0; named < 2; named++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT objects[2];
+        DXGKARGCB_ALLOCATE_ADL list = {.Size = 2 * PAGE_SIZE, .Flags.RequireContiguous = 1};
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        objects[0] = create(rig, DXGK_PHYSICAL_MEMORY_TYPE_MDL);
+        objects[1] = (DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT){
+            .Type = DXGK_PHYSICAL_MEMORY_TYPE_CONTIGUOUS_MEMORY, .hAdapter = rig, .Size = 1 << 16};
+        ASK(create_object, &objects[1]);
+        kernel.adl.Flags.Contiguous = 1;
+        list.hAdapterMemoryObject = objects[named].hAdapterMemoryObject;
+        ASK(allocate_adl, &list);
+        rig_expect_only(rig, named ? RULE_NONE : RULE_IOMMU_017);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 RULE_BROKEN(IOMMU_018)
 {
     DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT object = create(rig, DXGK_PHYSICAL_MEMORY_TYPE_MDL);
@@ -563,6 +586,7 @@ int main(void)
         cmocka_unit_test(an_object_is_closed_once),
         cmocka_unit_test(mdls_without_pages_and_changed_ones_are_found),
         cmocka_unit_test(arguments_of_objects_are_judged_by_their_type),
+        cmocka_unit_test(a_list_is_of_the_object_that_is_open_by_its_handle),
         cmocka_unit_test(what_the_kernel_gives_is_judged),
     };
 

@@ -208,6 +208,38 @@ static void bytes_around_the_buffer_are_watched(void **state)
     }
 }
 
+/* Without pages of a guard around a copy, what was there is compared with what is there. */
+static void without_guards_bytes_beside_the_submission_are_compared(void **state)
+{
+    static const struct {
+        unsigned first, count;
+        int64_t writes_at;
+        bool is_outside;
+    } rows[] = {
+        {1, 2, RIG_LOCATION_BYTES - 1, true},
+        {1, 2, RIG_LOCATION_BYTES + 16, false},
+        {1, 2, 3 * RIG_LOCATION_BYTES, true},
+        {0, RIG_LOCATIONS, 0, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        struct rig *rig = malloc(sizeof *rig);
+        struct rig_commands *commands;
+
+        assert_non_null(rig);
+        rig_prepare(rig, RIG_PHYSICAL);
+        rig->config.guards_buffers = false;
+        rig_init_prepared(rig);
+        commands = rig_new_commands(rig);
+        commands->writes_at = rows[i].writes_at;
+        rig_render_commands(rig, commands);
+        rig_patch_and_submit(rig, commands, rows[i].first, rows[i].count);
+        assert_int_equal(rig->counts.broken[RULE_PATCH_007], rows[i].is_outside);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static void present_redirected(struct rig *rig, unsigned patch_says, unsigned submit_says)
 {
     struct rig_commands *commands = rig_new_commands(rig);
@@ -535,6 +567,7 @@ int main(void)
         cmocka_unit_test(what_patch_adds_to_a_paging_buffer_is_advice),
         cmocka_unit_test(a_fault_is_a_wrong_address),
         cmocka_unit_test(bytes_around_the_buffer_are_watched),
+        cmocka_unit_test(without_guards_bytes_beside_the_submission_are_compared),
         cmocka_unit_test(every_address_has_a_location),
         cmocka_unit_test(a_command_buffer_does_not_fill_dma_buffers_for_ever),
         cmocka_unit_test(one_buffer_is_enough_where_it_is_guaranteed),

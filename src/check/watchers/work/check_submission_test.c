@@ -689,6 +689,46 @@ RULE_KEPT_IN(SUB_014, RIG_PHYSICAL)
     use_after(rig, true);
 }
 
+/* Behind those that are nowhere, or of no allocation: the last location is the one that arrives. */
+static void each_location_of_a_patch_is_looked_at(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_BUILDPAGINGBUFFER fill;
+    DXGK_ALLOCATIONLIST entries[] = {
+        {.SegmentId = 0}, {.SegmentId = 1, .PhysicalAddress.QuadPart = 1 << 20}, {.SegmentId = 1}};
+    D3DDDI_PATCHLOCATIONLIST locations[] = {
+        {.AllocationIndex = 0},                    /* not in a segment */
+        {.AllocationIndex = ARRAY_COUNT(entries)}, /* not in the list */
+        {.AllocationIndex = 1},                    /* nothing arrives there */
+        {.AllocationIndex = 2, .AllocationOffset = 61440},
+    };
+    DXGKARG_PATCH patch = {
+        .DmaBufferPhysicalAddress.QuadPart = 0x20000,
+        .DmaBufferSubmissionEndOffset = RIG_CLIENT_BYTES,
+        .pAllocationList = entries,
+        .AllocationListSize = ARRAY_COUNT(entries),
+        .pPatchLocationList = locations,
+        .PatchLocationListSize = ARRAY_COUNT(locations),
+        .PatchLocationListSubmissionLength = ARRAY_COUNT(locations),
+    };
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    for (unsigned i = 0; i < ARRAY_COUNT(locations); i++)
+        locations[i].PatchOffset = RIG_CLIENT_BYTES - 4; /* as above */
+    fill = rig_fill(rig_create_allocation(rig, NULL));
+    patch.hContext = rig->context;
+    rig_build(rig, &fill);
+    rig_submit(rig);
+    miniport_patch(rig->top, NULL, &patch);
+    assert_int_equal(rig->counts.broken[RULE_SUB_014], 1);
+    patch.PatchLocationListSubmissionLength--;
+    miniport_patch(rig->top, NULL, &patch);
+    assert_int_equal(rig->counts.broken[RULE_SUB_014], 1);
+    rig_fini(rig);
+    free(rig);
+}
+
 static NTSTATUS write_nothing(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
 {
     return ddi == MINIPORT_DDI_BuildPagingBuffer ? STATUS_SUCCESS
@@ -755,6 +795,7 @@ int main(void)
         cmocka_unit_test(only_paging_begins_at_address_0),
         cmocka_unit_test(the_root_in_use_is_that_of_the_context),
         cmocka_unit_test(what_needs_no_commands_has_arrived_when_it_is_built),
+        cmocka_unit_test(each_location_of_a_patch_is_looked_at),
         cmocka_unit_test(a_packet_that_finds_no_memory_is_not_followed),
     };
 
