@@ -813,20 +813,12 @@ static void begin_move(struct vidmm *vidmm)
     paging_queue_add(vidmm, &fences->move_job);
 }
 
-/* Nothing that could signal a fence is with the GPU, and no notice is under way. */
+/* Nothing that could signal a fence is with the GPU, and no notice, a job, is under way. */
 static bool can_move(const struct vidmm *vidmm)
 {
-    const struct vidmm_native_fence *fence;
-
-    if (vidmm->native_fences.is_moving || vidmm->native_fences.is_restoring ||
-        vidmm->recovery.is_under_way || vidmm->is_removed || !vidsch_is_drained(vidmm->vidsch) ||
-        !paging_queue_is_idle(vidmm))
-        return false;
-    list_for_each (fence, &vidmm->native_fences.fences, struct vidmm_native_fence, link) {
-        if (fence->notice_count)
-            return false;
-    }
-    return true;
+    return !vidmm->native_fences.is_moving && !vidmm->native_fences.is_restoring &&
+           !vidmm->recovery.is_under_way && !vidmm->is_removed &&
+           vidsch_is_drained(vidmm->vidsch) && paging_queue_is_idle(vidmm);
 }
 
 bool native_fences_leave(struct vidmm *vidmm, const struct segment *segment)

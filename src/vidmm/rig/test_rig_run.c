@@ -392,6 +392,8 @@ void rig_draw_options(struct rig *rig, uint64_t seed)
     options->aperture_piece_pages = rng_chance(&rng, 1, 3) ? 1 + rng_below(&rng, 20) : 0;
     options->inits_contexts_by_driver_handle = rng_chance(&rng, 1, 2);
     options->starts_as_observed = rng_chance(&rng, 1, 3);
+    if (rng_chance(&rng, 1, 8))
+        options->events.told = NULL; /* nobody listens, and nothing else is different */
 }
 
 NTSTATUS rig_start(struct rig *rig)

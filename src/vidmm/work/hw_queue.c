@@ -342,9 +342,7 @@ void hw_queue_destroy(struct vidmm_context *context)
     status = miniport_destroy_hw_queue(vidmm->miniport, context->queue.driver_queue);
     if (!NT_SUCCESS(status))
         vidmm_driver_error(vidmm, "", "DxgkDdiDestroyHwQueue returned 0x%08x", (unsigned)status);
-    if (context->queue.is_held)
-        vidsch_context_release(context->scheduler);
-    context->queue.is_held = false;
+    context->queue.is_held = false; /* its scheduler's context ends with it */
 }
 
 void hw_queue_forget(struct vidmm_context *context)
