@@ -11,6 +11,8 @@
 #include "tests/told.h"
 #include "trace/trace.h"
 
+#include <limits.h>
+
 /* ---- Calls of the driver --------------------------------------------------------------------- */
 
 static void tell_call(void *context, const struct trace_event *event)
@@ -97,9 +99,12 @@ void rig_told_state(const struct rig *rig)
 
 /* ---- Notes ----------------------------------------------------------------------------------- */
 
-enum told_type { NUMBER, TEXT, ALLOCATION, RUNS };
+enum told_type { NUMBER, TEXT, ALLOCATION, ALLOCATIONS, OBJECT, PREFERRED, REFERENCES, RUNS };
 
-/* A member of a note that is told: a number, a text (NULL: none), the handle of an allocation. */
+/*
+ * A member of a note that is told: a number, a text (NULL: none), the handle of an allocation or of
+ * each that a list has, the place of an object among those that there are.
+ */
 static const struct told_member {
     enum vidmm_note_kind kind;
     enum told_type type;
@@ -110,6 +115,31 @@ static const struct told_member {
         VIDMM_NOTE_##kind, type, offsetof(struct vidmm_note, member),                              \
             sizeof(((struct vidmm_note *)0)->member)                                               \
     }
+    TOLD(OBJECT, OBJECT, object.object),
+    TOLD(OBJECT, OBJECT, object.parent),
+    TOLD(OBJECT, PREFERRED, object),
+    TOLD(OBJECT_ENDS, OBJECT, object.object),
+    TOLD(OBJECT_ENDS, OBJECT, object.parent),
+    TOLD(LIST, OBJECT, list.list),
+    TOLD(LIST, ALLOCATIONS, list.allocations),
+    TOLD(REQUEST, OBJECT, request.device),
+    TOLD(REQUEST, OBJECT, request.list),
+    TOLD(REQUEST, ALLOCATIONS, request.allocations),
+    TOLD(REQUEST_WAITS, OBJECT, request_waits.process),
+    TOLD(GIVEN_UP, OBJECT, given_up.device),
+    TOLD(GIVEN_UP, OBJECT, given_up.list),
+    TOLD(GIVEN_UP, ALLOCATIONS, given_up.allocations),
+    TOLD(BUDGET, OBJECT, budget.process),
+    TOLD(TRIM, OBJECT, budget.process),
+    TOLD(MAPPING, OBJECT, mapping.process),
+    TOLD(OPERATION, OBJECT, operation.process),
+    TOLD(ENTRIES, OBJECT, entries.process),
+    TOLD(SUBMISSION, OBJECT, submission.context),
+    TOLD(SUBMISSION, REFERENCES, submission),
+    TOLD(FENCE_VALUE, OBJECT, fence.fence),
+    TOLD(FENCE_VALUE, OBJECT, fence.device),
+    TOLD(FENCE_WAITS, OBJECT, fence_wait.fence),
+    TOLD(FENCE_WAIT_ENDS, OBJECT, fence_wait.fence),
     TOLD(OBJECT, NUMBER, object.kind),
     TOLD(OBJECT, NUMBER, object.bytes),
     TOLD(OBJECT, NUMBER, object.preferred_count),
@@ -276,9 +306,73 @@ static void tell_runs(const struct vidmm_note_place *place)
     }
 }
 
-static void tell_member(const struct told_member *told, const void *member)
+/* The objects that there are. Another one that begins where one has ended is another one. */
+static const void *objects[512];
+
+static unsigned number_of(const void *object)
 {
-    const struct vidmm_allocation *allocation;
+    for (unsigned i = 0; object && i < ARRAY_COUNT(objects); i++) {
+        if (objects[i] == object)
+            return 1 + i;
+    }
+    return object ? UINT_MAX : 0;
+}
+
+static void enter_object(const void *object)
+{
+    for (unsigned i = 0; i < ARRAY_COUNT(objects); i++) {
+        if (objects[i])
+            continue;
+        objects[i] = object;
+        return;
+    }
+}
+
+static void forget_object(const void *object)
+{
+    const unsigned number = number_of(object);
+
+    if (number && number != UINT_MAX)
+        objects[number - 1] = NULL;
+}
+
+static void tell_preferred(const struct vidmm_note_object *object)
+{
+    for (unsigned i = 0; object->preferred && i < object->preferred_count; i++)
+        told_number(object->preferred[i]);
+}
+
+static void tell_handle(const struct vidmm_allocation *allocation)
+{
+    told_number(allocation ? allocation->handle : 0);
+}
+
+/* Of the notes that have a list of them. */
+static void tell_allocations(const struct vidmm_note *note)
+{
+    const unsigned count = note->kind == VIDMM_NOTE_LIST      ? note->list.count
+                           : note->kind == VIDMM_NOTE_REQUEST ? note->request.count
+                                                              : note->given_up.count;
+    struct vidmm_allocation *const *allocations =
+        note->kind == VIDMM_NOTE_LIST      ? note->list.allocations
+        : note->kind == VIDMM_NOTE_REQUEST ? note->request.allocations
+                                           : note->given_up.allocations;
+
+    for (unsigned i = 0; allocations && i < count; i++)
+        tell_handle(allocations[i]);
+}
+
+static void tell_references(const struct vidmm_note_submission *submission)
+{
+    for (unsigned i = 0; submission->references && i < submission->reference_count; i++) {
+        tell_handle(submission->references[i].allocation);
+        told_number(submission->references[i].is_written);
+    }
+}
+
+static void tell_member(const struct told_member *told, const struct vidmm_note *note)
+{
+    const void *member = (const char *)note + told->offset;
     const char *text;
 
     switch (told->type) {
@@ -290,8 +384,19 @@ static void tell_member(const struct told_member *told, const void *member)
         told_text(text ? text : "");
         break;
     case ALLOCATION:
-        allocation = *(const struct vidmm_allocation *const *)member;
-        told_number(allocation ? allocation->handle : 0);
+        tell_handle(*(const struct vidmm_allocation *const *)member);
+        break;
+    case ALLOCATIONS:
+        tell_allocations(note);
+        break;
+    case OBJECT:
+        told_number(number_of(*(const void *const *)member));
+        break;
+    case PREFERRED:
+        tell_preferred(member);
+        break;
+    case REFERENCES:
+        tell_references(member);
         break;
     case RUNS:
         tell_runs(member);
@@ -303,9 +408,13 @@ void rig_told_note(const struct vidmm_note *note)
 {
     if (!told_is_wanted())
         return;
+    if (note->kind == VIDMM_NOTE_OBJECT)
+        enter_object(note->object.object);
     told_text(vidmm_note_name(note->kind));
     for (size_t i = 0; i < ARRAY_COUNT(told_members); i++) {
         if (told_members[i].kind == note->kind)
-            tell_member(&told_members[i], (const char *)note + told_members[i].offset);
+            tell_member(&told_members[i], note);
     }
+    if (note->kind == VIDMM_NOTE_OBJECT_ENDS)
+        forget_object(note->object.object);
 }
