@@ -608,6 +608,8 @@ static struct rig_config random_setup(uint64_t seed)
         config.pages_through_aperture = rng_chance(&rng, 1, 2);
         config.switches_to_null = rng_chance(&rng, 1, 2);
     }
+    config.invalidates_tables = config.is_virtual && rng_chance(&rng, 1, 4);
+    config.updates_when_idle = config.is_virtual && rng_chance(&rng, 1, 4);
     return config;
 }
 

@@ -128,6 +128,10 @@ static struct rig_config random_config(uint64_t seed)
     }
     if (config.segment_pages[0] >= 120 && rng_chance(&rng, 1, 3))
         config.start_pages = 16 * (1 + rng_below(&rng, 2));
+    config.invalidates_tables = config.is_virtual && rng_chance(&rng, 1, 4);
+    config.updates_when_idle = config.is_virtual && rng_chance(&rng, 1, 4);
+    if (config.updates_when_idle)
+        config.switches_to_null = false; /* contexts that are held are not left */
     return config;
 }
 

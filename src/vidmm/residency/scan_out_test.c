@@ -295,6 +295,72 @@ static void syncs_are_on_while_somebody_waits_for_one(void **state)
     }
 }
 
+/* Which of the three functions was called, and with what. */
+static struct {
+    unsigned lacking; /* of the newest ones: the driver does not have so many */
+    unsigned first, second;
+    bool is_on;
+    DXGK_CRTC_VSYNC_STATE state;
+} older;
+
+static bool has_older(struct miniport *self, enum miniport_ddi ddi)
+{
+    if (ddi == MINIPORT_DDI_ControlInterrupt3)
+        return older.lacking < 1;
+    if (ddi == MINIPORT_DDI_ControlInterrupt2)
+        return older.lacking < 2;
+    if (ddi == MINIPORT_DDI_ControlInterrupt)
+        return older.lacking < 3;
+    return rig_has(self, ddi);
+}
+
+static NTSTATUS control_first(struct miniport *self, HANDLE object,
+                              const struct miniport_interrupt *args)
+{
+    assert_int_equal(args->InterruptType, DXGK_INTERRUPT_CRTC_VSYNC);
+    older.first++;
+    older.is_on = args->EnableInterrupt;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS control_second(struct miniport *self, HANDLE object,
+                               const DXGKARG_CONTROLINTERRUPT2 *args)
+{
+    assert_int_equal(args->InterruptType, DXGK_INTERRUPT_CRTC_VSYNC);
+    older.second++;
+    older.state = args->CrtcVsyncState;
+    return STATUS_SUCCESS;
+}
+
+/* FENCE-023: the newest that there is, and no other one. */
+static void syncs_are_switched_by_the_newest_function_of_the_driver(void **state)
+{
+    for (unsigned lacking = 0; lacking <= 3; lacking++) {
+        struct display display;
+
+        init(&display, 0);
+        memset(&older, 0, sizeof older);
+        older.lacking = lacking;
+        display.rig->ops.has = has_older;
+        display.rig->ops.control_interrupt = control_first;
+        display.rig->ops.control_interrupt2 = control_second;
+        show(&display, &display.front);
+        assert_int_equal(display.controls, lacking == 0);
+        assert_int_equal(older.second, lacking == 1);
+        assert_int_equal(older.first, lacking == 2);
+        assert_true(lacking != 1 || older.state == DXGK_VSYNC_ENABLE);
+        assert_true(lacking != 2 || older.is_on);
+        sync(&display, address_of(&display));
+        assert_int_equal(display.done.calls, 1);
+        assert_int_equal(display.controls, 2 * (lacking == 0));
+        assert_int_equal(older.second, 2 * (lacking == 1));
+        assert_int_equal(older.first, 2 * (lacking == 2));
+        assert_true(lacking != 1 || older.state == DXGK_VSYNC_DISABLE_KEEP_PHASE);
+        assert_false(older.is_on);
+        fini(&display);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +372,7 @@ int main(void)
         cmocka_unit_test(a_driver_that_does_not_hide_is_told),
         cmocka_unit_test(a_call_without_memory_changes_nothing),
         cmocka_unit_test(syncs_are_on_while_somebody_waits_for_one),
+        cmocka_unit_test(syncs_are_switched_by_the_newest_function_of_the_driver),
     };
 
     return cmocka_run_group_tests_name("vidmm/scan_out", tests, NULL, NULL);

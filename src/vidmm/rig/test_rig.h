@@ -75,6 +75,7 @@ struct rig_config {
     bool keeps_tables_in_system;          /* else in segment 1 */
     bool caches_invalid;                  /* no InvalidTlbEntriesNotCached */
     bool invalidates_tables;              /* ExplicitPageTableInvalidation */
+    bool updates_when_idle;               /* PageTableUpdateRequireAddressSpaceIdle */
     unsigned companion_node;              /* PagingCompanionNodeId of contexts */
     bool has_protections;                 /* ReadOnly, NoExecute, CacheCoherent */
     uint32_t private_bytes;               /* of a paging buffer */

@@ -111,6 +111,7 @@ NTSTATUS rig_query(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAP
         caps->CacheCoherentMemorySupported = config->has_protections;
         caps->InvalidTlbEntriesNotCached = !config->caches_invalid;
         caps->ExplicitPageTableInvalidation = config->invalidates_tables;
+        caps->PageTableUpdateRequireAddressSpaceIdle = config->updates_when_idle;
         break;
     }
     case DXGKQAITYPE_PAGETABLELEVELDESC: {
