@@ -149,7 +149,16 @@ static void nothing_is_touched_where_a_model_reads_entries(void **state)
 /* What is not looked at is not filled with anything before the driver is called, either. */
 static void calls_that_are_not_looked_at_find_memory_as_it_was(void **state)
 {
-    enum { OF_64K_PAGES, WITHOUT_ENTRIES, WITHOUT_ADDRESS, KINDS };
+    enum {
+        OF_64K_PAGES,
+        WITHOUT_ENTRIES,
+        WITHOUT_ADDRESS,
+        WITHOUT_COUNT,
+        OTHER_OPERATION, /* in whose words the same stands */
+        ITS_SECOND_BUFFER,
+        BY_THE_GPU,
+        KINDS
+    };
     struct rig *rig = malloc(sizeof *rig);
     struct writer *writer = malloc(sizeof *writer);
 
@@ -172,6 +181,14 @@ static void calls_that_are_not_looked_at_find_memory_as_it_was(void **state)
         if (kind == WITHOUT_ENTRIES)
             arg->pPageTableEntries = NULL;
         arg->PageTableAddress.CpuVirtual = kind == WITHOUT_ADDRESS ? NULL : writer->table;
+        if (kind == WITHOUT_COUNT)
+            arg->NumPageTableEntries = 0;
+        if (kind == OTHER_OPERATION)
+            update.arg.Operation = DXGK_OPERATION_FLUSH_TLB;
+        if (kind == ITS_SECOND_BUFFER)
+            update.arg.MultipassOffset = 1;
+        if (kind == BY_THE_GPU)
+            arg->UpdateMode = DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;
         miniport_build_paging_buffer(rig->top, NULL, &update.arg);
         for (size_t i = 0; i < sizeof writer->table; i++)
             assert_int_equal(writer->table[i], 0);
