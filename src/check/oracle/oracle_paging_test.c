@@ -248,30 +248,21 @@ static void an_aperture_map_tells_where_an_allocation_lives(void **state)
     stage_close(&stage);
 }
 
-/* The driver would be wrong to look at it; so would the oracle. */
 static void a_map_without_a_list_or_an_aperture_tells_nothing(void **state)
 {
-    static const UINT segments[] = {2, 1, 77};
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT};
+    struct stage stage;
+    MDL list = {0};
 
-    for (unsigned variant = 0; variant < 2 * ARRAY_COUNT(segments); variant++) {
-        DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT};
-        struct stage_pages home;
-        struct stage stage;
-
-        if (variant == 0)
-            continue; /* that one has both */
-        stage_open(&stage, NO_DEFECT);
-        stage_create(&stage, TEXTURE, PAGE_NUMBER(TEXTURE_PAGES));
-        stage_make_pages(&home, 300, TEXTURE_PAGES);
-        arg.MapApertureSegment.hAllocation = HANDLE_OF(TEXTURE);
-        arg.MapApertureSegment.SegmentId = segments[variant / 2];
-        arg.MapApertureSegment.NumberOfPages = TEXTURE_PAGES;
-        arg.MapApertureSegment.pMdl = variant % 2 ? NULL : &home.mdl;
+    stage_open(&stage, NO_DEFECT);
+    arg.MapApertureSegment.NumberOfPages = 1;
+    for (unsigned i = 0; i < 2; i++) {
+        arg.MapApertureSegment.SegmentId = i ? 77 : 2;
+        arg.MapApertureSegment.pMdl = i ? &list : NULL;
         stage_build(&stage, &arg);
-        assert_true(oracle_final_check(stage.oracle));
-        assert_silent(&stage);
-        stage_close(&stage);
     }
+    assert_silent(&stage);
+    stage_close(&stage);
 }
 
 static DXGKARG_BUILDPAGINGBUFFER discard(uint64_t local_page)

@@ -273,20 +273,26 @@ static void copies(struct flow *flow)
     ends(flow);
 }
 
+/* Of one page; where things go wrong, it is right in front of the texture, and its fill overruns.
+ */
 static void guest_comes_or_goes(struct flow *flow)
 {
-    DXGKARG_BUILDPAGINGBUFFER arg = stage_fill(GUEST, GUEST_PLACE, 0);
+    const bool is_in_front = flow->is_wrong && flow->is_local;
+    DXGKARG_BUILDPAGINGBUFFER arg =
+        stage_fill(GUEST, is_in_front ? flow->place - 1 : GUEST_PLACE, 0);
 
     if (flow->guest_is_there) {
         stage_submit_and_complete(&flow->stage);
         stage_destroy(&flow->stage, GUEST);
         oracle_allocation_freed(flow->stage.oracle, GUEST);
     } else {
-        assert_int_equal(stage_create(&flow->stage, GUEST, PAGE_NUMBER(TEXTURE_PAGES)),
-                         STATUS_SUCCESS);
+        assert_int_equal(stage_create(&flow->stage, GUEST, PAGE_BYTES), STATUS_SUCCESS);
+        arg.Fill.FillSize = PAGE_BYTES;
         build(flow, &arg);
-        if (rng_chance(&flow->rng, 1, 2))
+        if (is_in_front || rng_chance(&flow->rng, 1, 2))
             stage_submit_and_complete(&flow->stage);
+        if (is_in_front && goes_wrong(flow))
+            page_store_fill(flow->stage.local, PAGE_NUMBER(flow->place), PAGE_BYTES, 0);
     }
     flow->guest_is_there = !flow->guest_is_there;
 }
