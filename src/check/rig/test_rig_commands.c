@@ -92,18 +92,24 @@ static NTSTATUS answer(struct rig *rig, enum miniport_ddi ddi, HANDLE object, vo
 /* What the client of a test does wrong is set in it before. */
 struct rig_commands *rig_new_commands(struct rig *rig)
 {
-    static struct rig_commands commands;
+    /* A wrong word (test_told.h) leads the driver past the lists: nothing else lies there. */
+    static struct {
+        char before[4096];
+        struct rig_commands commands;
+        char behind[4096];
+    } room;
+    struct rig_commands *const commands = &room.commands;
 
-    commands = (struct rig_commands){.buffer = rig->buffer};
+    *commands = (struct rig_commands){.buffer = rig->buffer};
     for (unsigned i = 0; i < 2; i++)
-        commands.allocations[i] = (DXGK_ALLOCATIONLIST){
+        commands->allocations[i] = (DXGK_ALLOCATIONLIST){
             .hDeviceSpecificAllocation = rig->context, /* any handle: nobody looks behind it */
             .SegmentId = 1,
             .PhysicalAddress.QuadPart = (LONGLONG)(i + 1) << 20,
         };
     rig->answer = answer;
-    rig->told = &commands;
-    return &commands;
+    rig->told = commands;
+    return commands;
 }
 
 NTSTATUS rig_render_commands(struct rig *rig, struct rig_commands *commands)
