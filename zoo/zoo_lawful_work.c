@@ -827,6 +827,30 @@ static void plant_no_priorities(struct zoo_layer *layer)
     layer->ops.has = has_no_priorities;
 }
 
+/* The same of suspensions and lists: the system lets work end, and the board choose. */
+static bool has_no_suspension(struct miniport *self, enum miniport_ddi ddi)
+{
+    return ddi != MINIPORT_DDI_SuspendContext && ddi != MINIPORT_DDI_ResumeContext &&
+           ddi != MINIPORT_DDI_ResetHwEngine && ddi != MINIPORT_DDI_ResumeHwEngine &&
+           ddi != MINIPORT_DDI_SwitchToHwContextList && miniport_has(self->next, ddi);
+}
+
+static void plant_no_suspension(struct zoo_layer *layer)
+{
+    layer->ops.has = has_no_suspension;
+}
+
+/* The system resets the adapter instead. */
+static NTSTATUS resume_no_engine(struct miniport *self, HANDLE object, DXGKARG_RESUMEHWENGINE *arg)
+{
+    return STATUS_UNSUCCESSFUL;
+}
+
+static void plant_resume_no_engine(struct zoo_layer *layer)
+{
+    layer->ops.resume_hw_engine = resume_no_engine;
+}
+
 /* clang-format off */
 const struct zoo_defect zoo_lawful_work[] = {
     {.id = "L20-ends-together", .models = ZOO_ALL, .rules = "",
@@ -878,6 +902,14 @@ const struct zoo_defect zoo_lawful_work[] = {
      .sentence = "has hardware queues, and no function for priority bands or scheduling logs",
      .lawful = "ns-dispmprt-_driver_initialization_data", .plant = plant_no_priorities,
      .focus = "hardware-queues=yes presents=no"},
+    {.id = "L43-no-suspension", .models = ZOO_GPUMMU, .rules = "",
+     .sentence = "has hardware queues, and no function to suspend contexts, to reset engines or to switch them",
+     .lawful = "ns-dispmprt-_driver_initialization_data", .plant = plant_no_suspension,
+     .focus = "hardware-queues=yes presents=no suspended-contexts=all context-lists=oldest"},
+    {.id = "L44-no-resumption", .models = ZOO_GPUMMU, .rules = "",
+     .sentence = "cannot resume an engine that was reset",
+     .lawful = "nc-dxgkddi_resumehwengine", .plant = plant_resume_no_engine,
+     .focus = "hardware-queues=yes presents=no incidents=yes"},
     {0},
 };
 /* clang-format on */

@@ -150,6 +150,96 @@ static void plant_keep_log(struct zoo_layer *layer)
     layer->ops.submit_command_to_hw_queue = submit_and_log;
 }
 
+/* Takes a context for suspended when it has asked the board to leave it. */
+static NTSTATUS suspend_at_once(struct miniport *self, HANDLE object,
+                                const DXGKARG_SUSPENDCONTEXT *arg)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType =
+                                                DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED};
+    NTSTATUS status = miniport_forward_suspend_context(self, object, arg);
+    struct zoo_layer *layer = zoo_layer_of(self);
+
+    if (status != STATUS_PENDING)
+        return status;
+    data.SuspendContextCompleted.hContext = arg->hContext;
+    data.SuspendContextCompleted.ContextSuspendFence = arg->contextSuspendFence;
+    zoo_tell(layer, &data);
+    layer->host.upper->ops->queue_dpc(layer->host.upper);
+    return status;
+}
+
+static void plant_suspend_at_once(struct zoo_layer *layer)
+{
+    layer->ops.suspend_context = suspend_at_once;
+}
+
+/* Counts suspensions for itself, from 0. */
+static void count_suspensions(struct miniport_host *host,
+                              const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
+
+    if (data->InterruptType == DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED)
+        as.SuspendContextCompleted.ContextSuspendFence--;
+    zoo_tell(zoo_layer_of_host(host), &as);
+}
+
+static void plant_count_suspensions(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = count_suspensions;
+}
+
+static void tell_no_suspension(struct miniport_host *host,
+                               const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    if (data->InterruptType != DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED)
+        zoo_tell(zoo_layer_of_host(host), data);
+}
+
+static void plant_tell_no_suspension(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_no_suspension;
+}
+
+/* Resets the engine, and says nothing of the context that it ran. */
+static NTSTATUS name_nobody(struct miniport_host *host,
+                            const DXGKARGCB_INVALIDATEHWCONTEXT *context)
+{
+    return STATUS_SUCCESS;
+}
+
+static void plant_name_nobody(struct zoo_layer *layer)
+{
+    layer->host_ops.invalidate_hw_context = name_nobody;
+}
+
+static NTSTATUS name_collateral(struct miniport_host *host,
+                                const DXGKARGCB_INVALIDATEHWCONTEXT *context)
+{
+    struct miniport_host *upper = zoo_layer_of_host(host)->host.upper;
+    DXGKARGCB_INVALIDATEHWCONTEXT as = *context;
+
+    as.Flags.CollateralDamage = 1;
+    return upper->ops->invalidate_hw_context(upper, &as);
+}
+
+static void plant_name_collateral(struct zoo_layer *layer)
+{
+    layer->host_ops.invalidate_hw_context = name_collateral;
+}
+
+/* Goes on with the contexts in the order in which they come. */
+static NTSTATUS keep_order(struct miniport *self, HANDLE object,
+                           const DXGKARG_SWITCHTOHWCONTEXTLIST *arg)
+{
+    return STATUS_SUCCESS;
+}
+
+static void plant_keep_order(struct zoo_layer *layer)
+{
+    layer->ops.switch_to_hw_context_list = keep_order;
+}
+
 /* clang-format off */
 #define QUEUES "hardware-queues=yes presents=no"
 
@@ -169,6 +259,20 @@ const struct zoo_defect zoo_queue_defects[] = {
           "reports ContextSchedulingSupported without DxgkDdiDestroyHwQueue", .focus = QUEUES),
     PLANT("QUEUE-former-log", ZOO_GPUMMU, "HWQ-022", plant_keep_log,
           "writes to the scheduling log before the present one", .focus = QUEUES " log-entries=4"),
+    PLANT("QUEUE-suspends-early", ZOO_GPUMMU, "HWQ-018", plant_suspend_at_once,
+          "reports a context as suspended while the board still has its work",
+          .focus = QUEUES " suspended-contexts=busy"),
+    PLANT("QUEUE-suspends-by-count", ZOO_GPUMMU, "HWQ-016", plant_count_suspensions,
+          "reports the number of the suspension before", .focus = QUEUES " suspended-contexts=all"),
+    PLANT("QUEUE-suspends-untold", ZOO_GPUMMU, "HWQ-016", plant_tell_no_suspension,
+          "reports no SUSPEND_CONTEXT_COMPLETED", .focus = QUEUES " suspended-contexts=busy"),
+    PLANT("QUEUE-names-nobody", ZOO_GPUMMU, "HWQ-019", plant_name_nobody,
+          "resets an engine without a word of the context that it ran",
+          .focus = QUEUES " incidents=yes"),
+    PLANT("QUEUE-names-collateral", ZOO_GPUMMU, "HWQ-019", plant_name_collateral,
+          "calls the cause of a hang collateral damage", .focus = QUEUES " incidents=yes"),
+    PLANT("QUEUE-order-kept", ZOO_GPUMMU, "HWQ-023", plant_keep_order,
+          "takes lists of contexts and runs what comes", .focus = QUEUES " context-lists=newest"),
     {0},
 };
 /* clang-format on */

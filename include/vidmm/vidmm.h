@@ -217,6 +217,20 @@ struct vidmm_early_caps {
  */
 enum vidmm_bands { VIDMM_BANDS_NORMAL, VIDMM_BANDS_MIXED };
 
+/*
+ * Which contexts with hardware queues are suspended (DxgkDdiSuspendContext) in front of a sleep and
+ * of a move of what they use: none, so that their work ends first; those of which the driver has
+ * work; or all, once more for each reason, and before they are destroyed.
+ */
+enum vidmm_suspends { VIDMM_SUSPENDS_NONE, VIDMM_SUSPENDS_BUSY, VIDMM_SUSPENDS_ALL };
+
+/*
+ * The two contexts with hardware queues that an engine is switched to
+ * (DxgkDdiSwitchToHwContextList), whenever they change: none, so that it chooses by itself, or of
+ * those that the driver has work of the first or the last ones.
+ */
+enum vidmm_lists { VIDMM_LISTS_NONE, VIDMM_LISTS_OLDEST, VIDMM_LISTS_NEWEST };
+
 struct vidmm_config {
     struct vidmm_platform platform;
     struct vidmm_early_caps early; /* as vidmm_query_early() gave it */
@@ -310,6 +324,8 @@ struct vidmm_config {
      */
     bool hardware_queues;
     enum vidmm_bands bands; /* of contexts with hardware queues */
+    enum vidmm_suspends suspends;
+    enum vidmm_lists lists;
     /*
      * Entries of a scheduling log, of which each node with hardware queues has one (drivers of WDDM
      * 2.4 that have DxgkDdiSetSchedulingLogBuffer); 0 or more than 127: there are none.
@@ -369,6 +385,20 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure);
 /* Everything has been destroyed and vidmm_is_idle(); the paging process and buffers go. */
 void vidmm_stop(struct vidmm *vidmm);
 void vidmm_destroy(struct vidmm *vidmm);
+
+/*
+ * The driver's DxgkCbInvalidateHwContext: nothing of the context goes to the driver any more, and
+ * its device has failed. STATUS_INVALID_PARAMETER: it is no context of this manager with a queue.
+ */
+NTSTATUS vidmm_invalidate_hw_context(struct vidmm *vidmm,
+                                     const DXGKARGCB_INVALIDATEHWCONTEXT *args);
+/*
+ * A context that the driver has so named takes no work any more, when the error of its device is
+ * cleared either: its client makes another one.
+ */
+bool vidmm_context_is_invalid(const struct vidmm_context *context);
+/* Updates of tiles are under way, before whose end the context may not be destroyed. */
+bool vidmm_context_has_tile_updates(const struct vidmm_context *context);
 
 /* The driver's DxgkCbNotifyInterrupt and DxgkCbNotifyDpc. */
 void vidmm_notify_interrupt(struct vidmm *vidmm, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);

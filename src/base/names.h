@@ -31,6 +31,11 @@
 #define miniport_forward_set_context_scheduling_properties                                         \
     vidmm_miniport_forward_set_context_scheduling_properties
 #define miniport_forward_set_scheduling_log_buffer vidmm_miniport_forward_set_scheduling_log_buffer
+#define miniport_forward_suspend_context           vidmm_miniport_forward_suspend_context
+#define miniport_forward_resume_context            vidmm_miniport_forward_resume_context
+#define miniport_forward_reset_hw_engine           vidmm_miniport_forward_reset_hw_engine
+#define miniport_forward_resume_hw_engine          vidmm_miniport_forward_resume_hw_engine
+#define miniport_forward_switch_to_hw_context_list vidmm_miniport_forward_switch_to_hw_context_list
 #define miniport_forward_get_node_metadata         vidmm_miniport_forward_get_node_metadata
 #define miniport_forward_destroy_hw_queue          vidmm_miniport_forward_destroy_hw_queue
 #define miniport_forward_describe_allocation       vidmm_miniport_forward_describe_allocation

@@ -201,9 +201,13 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
         if (event->kind == CHECK_GPU_QUEUED)
             packet->gpu_address = event->address;
         if (event->kind == CHECK_GPU_QUEUED)
+            packet->gpu_order = ++check->ledger.packets_handed;
+        if (event->kind == CHECK_GPU_QUEUED)
             packet->is_gpu_held = event->tells_drops;
         else if (event->kind == CHECK_GPU_DONE || event->kind == CHECK_GPU_DROPPED)
             packet->is_gpu_held = false;
+        if (event->kind == CHECK_GPU_DROPPED && packet->queue)
+            packet->gpu_queued = 0; /* the driver may hand it over once more */
         packet->is_gpu_done |= event->kind == CHECK_GPU_DONE;
         packet->gpu_done += event->kind == CHECK_GPU_DONE;
     }

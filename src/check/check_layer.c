@@ -562,6 +562,21 @@ static NTSTATUS watch_is_feature_enabled(struct miniport_host *host,
     return status;
 }
 
+static NTSTATUS watch_invalidate_hw_context(struct miniport_host *host,
+                                            const DXGKARGCB_INVALIDATEHWCONTEXT *context)
+{
+    struct check_layer *layer = layer_of_host(host);
+    const uint64_t event = next_event(layer->check);
+    NTSTATUS status = layer->host.upper->ops->invalidate_hw_context(layer->host.upper, context);
+
+    show_callback(layer->check,
+                  &(struct check_callback){.event = event,
+                                           .callback = TRACE_CALLBACK_invalidate_hw_context,
+                                           .data = context,
+                                           .status = status});
+    return status;
+}
+
 static NTSTATUS watch_create_context_allocation(struct miniport_host *host,
                                                 DXGKARGCB_CREATECONTEXTALLOCATION *allocation)
 {
@@ -723,6 +738,7 @@ NTSTATUS check_layer_create(struct check *check, struct miniport *next, struct m
     layer->host_ops.synchronize_execution = count_synchronize_execution;
     layer->host_ops.map_context_allocation = count_map_context_allocation;
     layer->host_ops.is_feature_enabled = watch_is_feature_enabled;
+    layer->host_ops.invalidate_hw_context = watch_invalidate_hw_context;
     layer->host_ops.log = count_log;
     layer->host_ops.notify_interrupt = watch_notify_interrupt;
     layer->host_ops.notify_dpc = watch_notify_dpc;

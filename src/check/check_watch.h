@@ -142,6 +142,9 @@ struct check_watcher {
     X(check_context_watcher)                                                                       \
     X(check_escape_watcher)                                                                        \
     X(check_debug_watcher)                                                                         \
+    X(check_suspension_watcher)                                                                    \
+    X(check_hw_engine_watcher)                                                                     \
+    X(check_context_list_watcher)                                                                  \
     X(check_hw_queue_watcher)                                                                      \
     X(check_scheduling_log_watcher)                                                                \
     X(check_loan_watcher)                                                                          \

@@ -273,6 +273,13 @@ static NTSTATUS up_is_feature_enabled(struct miniport_host *host,
     return host->ops->is_feature_enabled(host, feature);
 }
 
+static NTSTATUS up_invalidate_hw_context(struct miniport_host *host,
+                                         const DXGKARGCB_INVALIDATEHWCONTEXT *context)
+{
+    host = upper_of(host);
+    return host->ops->invalidate_hw_context(host, context);
+}
+
 static NTSTATUS up_memory(struct miniport_host *host, const struct miniport_memory_request *request)
 {
     host = upper_of(host);
@@ -310,6 +317,7 @@ const struct miniport_host_ops miniport_host_forward_ops = {
     .map_context_allocation = up_map_context_allocation,
     .update_context_allocation = up_update_context_allocation,
     .is_feature_enabled = up_is_feature_enabled,
+    .invalidate_hw_context = up_invalidate_hw_context,
     .memory = up_memory,
     .log = up_log,
     .unsupported = up_unsupported,

@@ -81,7 +81,12 @@ VIDMM_API_BEGIN
     X(setup_priority_bands, SetupPriorityBands, const DXGKARG_SETUPPRIORITYBANDS *)                \
     X(set_context_scheduling_properties, SetContextSchedulingProperties,                           \
       const DXGKARG_SETCONTEXTSCHEDULINGPROPERTIES *)                                              \
-    X(set_scheduling_log_buffer, SetSchedulingLogBuffer, const DXGKARG_SETSCHEDULINGLOGBUFFER *)
+    X(set_scheduling_log_buffer, SetSchedulingLogBuffer, const DXGKARG_SETSCHEDULINGLOGBUFFER *)   \
+    X(suspend_context, SuspendContext, const DXGKARG_SUSPENDCONTEXT *)                             \
+    X(resume_context, ResumeContext, const DXGKARG_RESUMECONTEXT *)                                \
+    X(reset_hw_engine, ResetHwEngine, DXGKARG_RESETHWENGINE *)                                     \
+    X(resume_hw_engine, ResumeHwEngine, DXGKARG_RESUMEHWENGINE *)                                  \
+    X(switch_to_hw_context_list, SwitchToHwContextList, const DXGKARG_SWITCHTOHWCONTEXTLIST *)
 
 /* The arguments of DxgkDdiControlInterrupt. */
 struct miniport_interrupt {
@@ -194,6 +199,9 @@ struct miniport_host_ops {
                                           const DXGKARGCB_UPDATECONTEXTALLOCATION *update);
     /* Whether the system enables a feature; without success it does not say. */
     NTSTATUS (*is_feature_enabled)(struct miniport_host *host, DXGKARGCB_ISFEATUREENABLED *feature);
+    /* A reset of its engine has hit a context, which the system's handle names. */
+    NTSTATUS (*invalidate_hw_context)(struct miniport_host *host,
+                                      const DXGKARGCB_INVALIDATEHWCONTEXT *context);
     /* System memory for the device: 14 callbacks (memory_request.h). */
     NTSTATUS (*memory)(struct miniport_host *host, const struct miniport_memory_request *request);
     void (*log)(struct miniport_host *host, const char *text);

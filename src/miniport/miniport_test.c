@@ -355,6 +355,12 @@ static NTSTATUS top_is_feature_enabled(struct miniport_host *host,
     return note_up(host, __func__, feature);
 }
 
+static NTSTATUS top_invalidate_hw_context(struct miniport_host *host,
+                                          const DXGKARGCB_INVALIDATEHWCONTEXT *context)
+{
+    return note_up(host, __func__, context);
+}
+
 static NTSTATUS top_memory(struct miniport_host *host,
                            const struct miniport_memory_request *request)
 {
@@ -390,6 +396,7 @@ static const struct miniport_host_ops top_ops = {
     .map_context_allocation = top_map_context_allocation,
     .update_context_allocation = top_update_context_allocation,
     .is_feature_enabled = top_is_feature_enabled,
+    .invalidate_hw_context = top_invalidate_hw_context,
     .memory = top_memory,
     .log = top_log,
     .unsupported = top_unsupported,
@@ -431,6 +438,7 @@ static void every_callback_reaches_the_top_unchanged(void **state)
     REACHES(update_context_allocation(host, (void *)&thing), "top_update_context_allocation",
             &thing);
     REACHES(is_feature_enabled(host, (void *)&thing), "top_is_feature_enabled", &thing);
+    REACHES(invalidate_hw_context(host, (void *)&thing), "top_invalidate_hw_context", &thing);
     REACHES(memory(host, (void *)&thing), "top_memory", &thing);
     assert_int_equal(ops->map_context_allocation(host, (void *)&thing), 0x5000);
     WAS("top_map_context_allocation", &thing);

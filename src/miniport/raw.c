@@ -425,6 +425,15 @@ static NTSTATUS NTAPI query_feature_support(DXGKARGCB_QUERYFEATURESUPPORT *arg)
     return status;
 }
 
+/* ---- Up: hardware contexts ---- */
+
+static NTSTATUS NTAPI invalidate_hw_context(const DXGKARGCB_INVALIDATEHWCONTEXT *arg)
+{
+    struct miniport_host *host = arg ? host_of(arg->hAdapter) : NULL;
+
+    return host ? host->ops->invalidate_hw_context(host, arg) : STATUS_INVALID_PARAMETER;
+}
+
 /* ---- Up: what nobody has implemented ---- */
 
 static void tell_unsupported(const void *first, const char *callback)
@@ -458,7 +467,6 @@ static void tell_unsupported(const void *first, const char *callback)
     X(HardwareContentProtectionTeardown, NOTHING)                                                  \
     X(MultiPlaneOverlayDisabled, NOTHING)                                                          \
     X(MitigatedRangeUpdate, STATUS)                                                                \
-    X(InvalidateHwContext, STATUS)                                                                 \
     X(IndicateConnectorChange, STATUS)                                                             \
     X(UnblockUEFIFrameBufferRanges, STATUS)                                                        \
     X(AcquirePostDisplayOwnership2, STATUS)                                                        \
@@ -531,6 +539,7 @@ static void fill_interface(struct raw *raw, const struct version *version)
     kernel->DxgkCbReleaseHandleData = release_handle_data;
     kernel->DxgkCbIsFeatureEnabled = is_feature_enabled;
     kernel->DxgkCbQueryFeatureSupport = query_feature_support;
+    kernel->DxgkCbInvalidateHwContext = invalidate_hw_context;
 }
 
 /* ---- Down ---- */

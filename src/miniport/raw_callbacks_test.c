@@ -153,6 +153,13 @@ static NTSTATUS host_is_feature_enabled(struct miniport_host *base,
     return STATUS_PENDING;
 }
 
+static NTSTATUS host_invalidate_hw_context(struct miniport_host *base,
+                                           const DXGKARGCB_INVALIDATEHWCONTEXT *context)
+{
+    note_up(base, "DxgkCbInvalidateHwContext", context);
+    return STATUS_PENDING;
+}
+
 static NTSTATUS host_memory(struct miniport_host *base,
                             const struct miniport_memory_request *request)
 {
@@ -189,6 +196,7 @@ static const struct miniport_host_ops host_ops = {
     .map_context_allocation = host_map_context_allocation,
     .update_context_allocation = host_update_context_allocation,
     .is_feature_enabled = host_is_feature_enabled,
+    .invalidate_hw_context = host_invalidate_hw_context,
     .memory = host_memory,
     .log = host_log,
     .unsupported = host_unsupported,
@@ -215,6 +223,7 @@ static void callbacks_reach_the_host(void **state)
     PHYSICAL_ADDRESS address = {.QuadPart = 0xfee00000};
     DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE range = {.hDxgkProcess = &address};
     DXGKARGCB_CREATECONTEXTALLOCATION allocation = {0};
+    DXGKARGCB_INVALIDATEHWCONTEXT invalid = {.hHwContext = (HANDLE)&address};
     DXGKARGCB_GETHANDLEDATA handle_data = {.hObject = 1};
     DXGKARGCB_RELEASEHANDLEDATA release = {0};
     DXGKARG_RELEASE_HANDLE release_handle = NULL;
@@ -253,6 +262,8 @@ static void callbacks_reach_the_host(void **state)
     allocation.hAdapter = handle;
     REACHES(CreateContextAllocation(&allocation), &allocation)
     REACHES(DestroyContextAllocation(handle, &thing), &thing)
+    invalid.hAdapter = handle;
+    REACHES(InvalidateHwContext(&invalid), &invalid)
     REACHES(UpdateContextAllocation(handle, (void *)&thing), &thing)
     assert_int_equal(kernel->DxgkCbMapContextAllocation(handle, (void *)&thing), 0x5000);
     assert_ptr_equal(host.argument, &thing);
@@ -409,6 +420,7 @@ static void call_unsupported_slot(char **columns, void *context)
         "DxgkCbReleaseHandleData",
         "DxgkCbIsFeatureEnabled",
         "DxgkCbQueryFeatureSupport",
+        "DxgkCbInvalidateHwContext",
     };
     struct slot_count *count = context;
     size_t offset = (size_t)strtoull(columns[3], NULL, 10);
@@ -477,8 +489,8 @@ static void every_other_callback_tells_its_name(void **state)
     miniport_set_host(raw, &host.host);
     test_raw_start(raw);
     test_read_layout("DXGKRNL_INTERFACE", call_unsupported_slot, &count);
-    assert_int_equal(count.supported, 22 + MINIPORT_MEMORY_COUNT);
-    assert_int_equal(count.unsupported, 48 - MINIPORT_MEMORY_COUNT);
+    assert_int_equal(count.supported, 23 + MINIPORT_MEMORY_COUNT);
+    assert_int_equal(count.unsupported, 47 - MINIPORT_MEMORY_COUNT);
     assert_int_equal(count.supported + count.unsupported,
                      (sizeof *kernel - offsetof(DXGKRNL_INTERFACE, DxgkCbEvalAcpiMethod)) /
                          sizeof(void *));

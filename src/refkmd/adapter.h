@@ -28,14 +28,20 @@
 
 enum refkmd_model { REFKMD_PHYSICAL, REFKMD_GPU_MMU, REFKMD_IO_MMU };
 
-/* A submission that the node has not retired. */
+/* A submission that the node has not retired, in the terms of the node's registers. */
 struct refkmd_submission {
+    UINT64 address;
+    UINT64 root;
+    UINT bytes;
     UINT fence;
+    ULONG doorbell;  /* SGPU_SUBMIT_* */
     UINT operations; /* one bit for each paging operation in it; 0 for rendering */
     const struct refkmd_hw_queue *queue; /* NULL: it went to none, and its fence is reported */
-    UINT64 progress;                     /* of the queue: it has ended when the value is there: */
+    UINT64 progress_va;                  /* of the queue: where the node writes ... */
+    UINT64 progress;                     /* ... this, and it has ended when the value is there: */
     const volatile UINT64 *progress_value;
-    struct refkmd_save_area *save_area; /* which counts it; NULL: none does */
+    struct refkmd_save_area *save_area; /* that it runs in; NULL: none */
+    UINT64 save_runs;                   /* as the area counts, or SGPU_SAVE_RUNS_ANY */
 };
 
 /*
@@ -58,6 +64,16 @@ struct refkmd_node {
     UINT log_entries, log_interrupt_entry;
     const struct refkmd_context *log_running; /* as the log says; NULL: none */
     UINT device_resets; /* each may have lost what save areas held, or made it older */
+
+    /* Contexts that are kept off the node (hw_scheduling.c); touched as those above are. */
+    BOOLEAN is_yielding; /* it lets go of what it has, to get it anew in another order */
+    BOOLEAN is_stopped;  /* from DxgkDdiResetHwEngine to DxgkDdiResumeHwEngine */
+    BOOLEAN has_list;    /* only these contexts run, the first one first: */
+    const struct refkmd_context *list[2];
+    struct refkmd_context *leaving; /* contexts whose suspensions are not over */
+    struct refkmd_submission
+        parked[2 * SGPU_QUEUE_SLOTS]; /* that wait for one of these, in order */
+    UINT parked_count;
 };
 
 #define REFKMD_BANKS            4u

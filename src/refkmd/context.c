@@ -6,6 +6,7 @@
 #include "refkmd/memory/segments.h"
 #include "refkmd/registers.h"
 #include "refkmd/work/interrupt.h"
+#include "refkmd/work/schedule.h"
 
 #include <ntstatus.h>
 
@@ -71,6 +72,7 @@ NTSTATUS NTAPI RefKmdCreateContext(IN_CONST_HANDLE hDevice, INOUT_PDXGKARG_CREAT
     context->signature = REFKMD_CONTEXT_SIGNATURE;
     context->device = device;
     context->node = args->NodeOrdinal;
+    context->handle = args->hContext;
     context->is_virtual =
         device->adapter->model != REFKMD_PHYSICAL && args->Flags.VirtualAddressing;
     if (device->adapter->model == REFKMD_IO_MMU && context->is_virtual) {
@@ -94,6 +96,7 @@ NTSTATUS NTAPI RefKmdCreateContext(IN_CONST_HANDLE hDevice, INOUT_PDXGKARG_CREAT
 
 NTSTATUS NTAPI RefKmdDestroyContext(IN_CONST_HANDLE hContext)
 {
+    refkmd_leave_context(hContext);
     refkmd_save_area_destroy(hContext);
     refkmd_free(hContext);
     return STATUS_SUCCESS;

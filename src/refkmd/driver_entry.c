@@ -119,6 +119,11 @@ static NTSTATUS enter_virtual(DRIVER_OBJECT *driver, UNICODE_STRING *registry_pa
     table.DxgkDdiSetupPriorityBands = RefKmdSetupPriorityBands;
     table.DxgkDdiSetContextSchedulingProperties = RefKmdSetContextSchedulingProperties;
     table.DxgkDdiSetSchedulingLogBuffer = RefKmdSetSchedulingLogBuffer;
+    table.DxgkDdiSuspendContext = RefKmdSuspendContext;
+    table.DxgkDdiResumeContext = RefKmdResumeContext;
+    table.DxgkDdiResetHwEngine = RefKmdResetHwEngine;
+    table.DxgkDdiResumeHwEngine = RefKmdResumeHwEngine;
+    table.DxgkDdiSwitchToHwContextList = RefKmdSwitchToHwContextList;
     return DxgkInitialize(driver, registry_path, &table);
 }
 

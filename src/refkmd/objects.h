@@ -44,6 +44,11 @@ struct refkmd_context {
     UINT64 root;        /* physical address of its root page table, as the GPU names it */
     BOOLEAN has_root;
     struct refkmd_save_area *save_area; /* NULL: none */
+    HANDLE handle;                      /* the kernel's */
+    /* Of suspension (hw_scheduling.c); a context is made resumed. */
+    BOOLEAN is_suspended, is_leaving; /* asked for; and the node may still be in the context */
+    UINT64 suspend_fence;             /* of the last one */
+    struct refkmd_context *next_leaving;
     /* Of hardware scheduling; the band is the normal one where the kernel has said nothing. */
     DXGKARG_SETCONTEXTSCHEDULINGPROPERTIES scheduling;
 };

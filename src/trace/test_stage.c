@@ -277,6 +277,12 @@ static NTSTATUS top_is_feature_enabled(struct miniport_host *host,
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS top_invalidate_hw_context(struct miniport_host *host,
+                                          const DXGKARGCB_INVALIDATEHWCONTEXT *context)
+{
+    return STATUS_SUCCESS;
+}
+
 static void top_log(struct miniport_host *host, const char *text)
 {
 }

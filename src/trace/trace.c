@@ -617,6 +617,19 @@ static NTSTATUS up_is_feature_enabled(struct miniport_host *host,
     return status;
 }
 
+static NTSTATUS up_invalidate_hw_context(struct miniport_host *host,
+                                         const DXGKARGCB_INVALIDATEHWCONTEXT *context)
+{
+    struct trace *trace = trace_of_host(host);
+    struct trace_event event;
+    NTSTATUS status;
+
+    begin_up(trace, TRACE_CALLBACK_invalidate_hw_context, context, 0, 0, &event);
+    status = miniport_host_forward_ops.invalidate_hw_context(host, context);
+    end_up(trace, status, 0, &event);
+    return status;
+}
+
 static NTSTATUS up_destroy_context_allocation(struct miniport_host *host, HANDLE allocation)
 {
     struct trace *trace = trace_of_host(host);

@@ -48,7 +48,8 @@
     X(memory, "memory") /* of a request: trace_event_name() */                                     \
     X(log, "DxgkCbLogEtwEvent")                                                                    \
     X(unsupported, "unsupported")                                                                  \
-    X(is_feature_enabled, "DxgkCbIsFeatureEnabled")
+    X(is_feature_enabled, "DxgkCbIsFeatureEnabled")                                                \
+    X(invalidate_hw_context, "DxgkCbInvalidateHwContext")
 
 enum trace_callback {
 #define X(function, name) TRACE_CALLBACK_##function,

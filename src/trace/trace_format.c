@@ -191,6 +191,26 @@ static void put_log_buffer(struct trace_line *line, const DXGKARG_SETSCHEDULINGL
     trace_put_number(line, "InterruptEntry", arg->InterruptEntry);
 }
 
+static void put_suspension(struct trace_line *line, const DXGKARG_SUSPENDCONTEXT *arg)
+{
+    trace_put_handle(line, "hContext", TRACE_HANDLE_CONTEXT, arg->hContext);
+    trace_put_number(line, "contextSuspendFence", arg->contextSuspendFence);
+}
+
+static void put_engine(struct trace_line *line, const DXGKARG_RESETHWENGINE *arg)
+{
+    trace_put_number(line, "NodeOrdinal", arg->NodeOrdinal);
+    trace_put_number(line, "EngineOrdinal", arg->EngineOrdinal);
+}
+
+static void put_context_list(struct trace_line *line, const DXGKARG_SWITCHTOHWCONTEXTLIST *arg)
+{
+    trace_put_handle(line, "hHwContextFirst", TRACE_HANDLE_CONTEXT, arg->hHwContextFirst);
+    trace_put_handle(line, "hHwContextSecond", TRACE_HANDLE_CONTEXT, arg->hHwContextSecond);
+    trace_put_number(line, "NodeOrdinal", arg->NodeOrdinal);
+    trace_put_number(line, "EngineOrdinal", arg->EngineOrdinal);
+}
+
 static void put_create_queue(struct trace_line *line, const struct trace_event *event)
 {
     const DXGKARG_CREATEHWQUEUE *arg = event->argument;
@@ -734,6 +754,24 @@ static void put_ddi(struct trace_line *line, const struct trace_event *event)
         if (is_before)
             put_scheduling(line, argument);
         break;
+    case MINIPORT_DDI_SuspendContext:
+        if (is_before)
+            put_suspension(line, argument);
+        break;
+    case MINIPORT_DDI_ResumeContext:
+        if (is_before)
+            trace_put_handle(line, "hContext", TRACE_HANDLE_CONTEXT,
+                             ((const DXGKARG_RESUMECONTEXT *)argument)->hContext);
+        break;
+    case MINIPORT_DDI_ResetHwEngine:
+    case MINIPORT_DDI_ResumeHwEngine: /* the two have the same members */
+        if (is_before)
+            put_engine(line, argument);
+        break;
+    case MINIPORT_DDI_SwitchToHwContextList:
+        if (is_before)
+            put_context_list(line, argument);
+        break;
     case MINIPORT_DDI_GetNodeMetadata:
         put_node_metadata(line, event);
         break;
@@ -822,6 +860,12 @@ static void put_interrupt(struct trace_line *line, const DXGKARGCB_NOTIFY_INTERR
     case DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED:
         trace_put_number(line, "NodeOrdinal", data->MonitoredFenceSignaled.NodeOrdinal);
         trace_put_number(line, "EngineOrdinal", data->MonitoredFenceSignaled.EngineOrdinal);
+        break;
+    case DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED:
+        trace_put_handle(line, "hContext", TRACE_HANDLE_CONTEXT,
+                         data->SuspendContextCompleted.hContext);
+        trace_put_number(line, "ContextSuspendFence",
+                         data->SuspendContextCompleted.ContextSuspendFence);
         break;
     case DXGK_INTERRUPT_SCHEDULING_LOG_INTERRUPT:
         trace_put_number(line, "NodeOrdinal", data->SchedulingLogInterrupt.NodeOrdinal);
@@ -970,6 +1014,15 @@ static void put_callback(struct trace_line *line, const struct trace_event *even
 
         trace_put_number(line, is_before ? "FeatureId" : "Enabled",
                          is_before ? (uint64_t)arg->FeatureId : arg->Enabled);
+        break;
+    }
+    case TRACE_CALLBACK_invalidate_hw_context: {
+        const DXGKARGCB_INVALIDATEHWCONTEXT *arg = event->argument;
+
+        if (!is_before)
+            break;
+        trace_put_handle(line, "hHwContext", TRACE_HANDLE_CONTEXT, arg->hHwContext);
+        trace_put_hex(line, "Flags", arg->Flags.Value);
         break;
     }
     case TRACE_CALLBACK_memory:

@@ -14,10 +14,28 @@
 
 #include <stdio.h>
 
+/* A node that hangs is not asked to leave anything: the gate is closed for a reset at once. */
 void vidsch_set_gate(struct vidsch *vidsch, enum vidsch_gate gate)
 {
+    const enum vidsch_gate was = vidsch->gate;
+
     vidsch->gate = gate;
+    if (was == VIDSCH_OPEN && gate == VIDSCH_PAGING_ONLY)
+        vidsch_keep_all_off(vidsch);
+    else if (gate == VIDSCH_OPEN)
+        vidsch_let_all_on(vidsch);
     vidsch_run(vidsch);
+}
+
+static bool has_left(const struct list *submitted)
+{
+    const struct vidsch_packet *packet;
+
+    list_for_each (packet, submitted, struct vidsch_packet, node) {
+        if (packet->context->suspension != SUSPENDED)
+            return false;
+    }
+    return true;
 }
 
 bool vidsch_is_drained(const struct vidsch *vidsch)
@@ -25,8 +43,7 @@ bool vidsch_is_drained(const struct vidsch *vidsch)
     for (unsigned i = 0; i < vidsch->config.node_count; i++) {
         const struct node *node = &vidsch->nodes[i];
 
-        if (!list_is_empty(&node->submitted) || !list_is_empty(&node->resubmit) ||
-            node->is_preempting)
+        if (!has_left(&node->submitted) || !list_is_empty(&node->resubmit) || node->is_preempting)
             return false;
     }
     return true;
@@ -126,7 +143,13 @@ static bool query_finds_progress(struct vidsch *vidsch, unsigned node_index)
     char text[128];
 
     if (node->queue_count) {
-        if (!vidsch_look_at_queues(vidsch, node_index))
+        bool was_suspending = vidsch_is_suspending(vidsch, node_index);
+
+        args.NodeOrdinal = node_index;
+        if (was_suspending && miniport_has(vidsch->miniport, MINIPORT_DDI_QueryCurrentFence))
+            miniport_query_current_fence(vidsch->miniport, NULL, &args);
+        if (!vidsch_look_at_queues(vidsch, node_index) &&
+            was_suspending == vidsch_is_suspending(vidsch, node_index))
             return false;
         vidsch_run(vidsch);
         return true;
@@ -166,38 +189,56 @@ static uint64_t oldest_serial(const struct node *node)
     const struct vidsch_packet *packet;
 
     list_for_each (packet, &node->submitted, struct vidsch_packet, node) {
-        if (!packet->has_failed)
+        if (!packet->has_failed && packet->context->suspension != SUSPENDED)
             return packet->serial;
     }
     return 0;
+}
+
+/* A suspension that is not acknowledged in time is a time-out of the engine. */
+static bool suspension_is_late(const struct vidsch *vidsch, unsigned node_index, uint64_t now_ns)
+{
+    struct node *node = &vidsch->nodes[node_index];
+    const bool had_suspension = node->has_suspension;
+
+    node->has_suspension = vidsch_is_suspending(vidsch, node_index);
+    if (node->has_suspension && !had_suspension)
+        node->suspension_since_ns = now_ns;
+    return node->has_suspension && now_ns - node->suspension_since_ns >= vidsch->config.timeout_ns;
 }
 
 static void watch_node(struct vidsch *vidsch, unsigned node_index, uint64_t now_ns)
 {
     struct node *node = &vidsch->nodes[node_index];
     uint64_t serial = oldest_serial(node);
-    uint64_t since_ns;
+    bool is_late = suspension_is_late(vidsch, node_index, now_ns);
+    uint64_t since_ns, suspension_since_ns;
 
     if (!node->is_preempting && serial != node->watched) {
         node->watched = serial;
         node->since_ns = now_ns;
     }
-    if ((!serial && !node->is_preempting) || now_ns - node->since_ns < vidsch->config.timeout_ns ||
-        node->is_answered || node->reported_id != node->completed_id)
+    is_late = is_late || ((serial || node->is_preempting) &&
+                          now_ns - node->since_ns >= vidsch->config.timeout_ns);
+    if (!is_late || node->is_answered || node->reported_id != node->completed_id)
         return;
     since_ns = node->since_ns;
-    node->since_ns = now_ns;
+    suspension_since_ns = node->suspension_since_ns;
+    node->since_ns = node->suspension_since_ns = now_ns;
     if (query_finds_progress(vidsch, node_index))
         return;
     if (!node->is_preempting && vidsch_preempt(vidsch, node_index))
         return;
-    if (!vidsch->events->timed_out(vidsch->events->context, node_index))
+    if (!vidsch->events->timed_out(vidsch->events->context, node_index)) {
         node->since_ns = since_ns;
+        node->suspension_since_ns = suspension_since_ns;
+    }
 }
 
-static const char *explain_node(const struct node *node, unsigned node_index, char *text,
+static const char *explain_node(const struct vidsch *vidsch, unsigned node_index, char *text,
                                 size_t size)
 {
+    const struct node *node = &vidsch->nodes[node_index];
     const struct vidsch_packet *packet;
 
     if (node->is_preempting && !node->is_answered) {
@@ -212,8 +253,15 @@ static const char *explain_node(const struct node *node, unsigned node_index, ch
                  node->reported_id, node_index);
         return "FENCE-004";
     }
+    if (vidsch_is_suspending(vidsch, node_index)) {
+        snprintf(text, size,
+                 "a context of node %u is to be suspended, and SUSPEND_CONTEXT_COMPLETED was not "
+                 "reported",
+                 node_index);
+        return "HWQ-016";
+    }
     list_for_each (packet, &node->submitted, struct vidsch_packet, node) {
-        if (packet->has_failed)
+        if (packet->has_failed || packet->context->suspension == SUSPENDED)
             continue;
         if (packet->progress_id) {
             snprintf(text, size,
@@ -237,7 +285,7 @@ const char *vidsch_explain_wait(const struct vidsch *vidsch, char *text, size_t 
     const char *rule = NULL;
 
     for (unsigned i = 0; i < vidsch->config.node_count && !rule; i++)
-        rule = explain_node(&vidsch->nodes[i], i, text, size);
+        rule = explain_node(vidsch, i, text, size);
     return rule;
 }
 
@@ -357,10 +405,12 @@ void vidsch_reset_adapter(struct vidsch *vidsch, NTSTATUS status)
 
     ASSERT(vidsch->gate == VIDSCH_CLOSED);
     vidsch->is_running = true;
+    vidsch_end_suspensions(vidsch, false);
     for (unsigned i = 0; i < vidsch->config.node_count; i++) {
         struct node *node = &vidsch->nodes[i];
 
         settle(vidsch, node);
+        node->has_list = false;
         /* Preempted paging packets that wait to go again are with the driver as much as others. */
         list_splice(&node->submitted, &node->resubmit);
         node->in_flight = (unsigned)list_count(&node->submitted);

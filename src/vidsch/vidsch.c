@@ -130,10 +130,13 @@ NTSTATUS vidsch_context_create(struct vidsch *vidsch, unsigned node, bool is_pag
 
 void vidsch_context_destroy(struct vidsch_context *context)
 {
+    struct node *node = &context->vidsch->nodes[context->node];
+
     ASSERT(vidsch_context_is_idle(context));
     ASSERT(!list_is_linked(&context->ready));
     if (context->progress)
-        context->vidsch->nodes[context->node].queue_count--;
+        node->queue_count--;
+    node->has_list = node->has_list && node->list[0] != context && node->list[1] != context;
     list_remove(&context->link);
     base_free(context->vidsch->services, context, sizeof *context);
 }
@@ -144,6 +147,27 @@ void vidsch_context_set_queue(struct vidsch_context *context, const volatile uin
     context->progress = progress;
     context->reached = *progress;
     context->vidsch->nodes[context->node].queue_count++;
+}
+
+void vidsch_context_set_handles(struct vidsch_context *context, HANDLE drivers, HANDLE systems)
+{
+    context->driver_handle = drivers;
+    context->system_handle = systems;
+}
+
+/* Nobody waits here: an acknowledgement that has not come is not to come behind the end either. */
+void vidsch_context_leave(struct vidsch_context *context)
+{
+    ASSERT(vidsch_context_is_idle(context));
+    vidsch_switch_contexts(context->vidsch, context->node);
+    vidsch_context_hold(context);
+    if (context->suspension == SUSPENDING)
+        vidsch_resume(context);
+}
+
+bool vidsch_has_queues(const struct vidsch *vidsch, unsigned node)
+{
+    return vidsch->nodes[node].queue_count != 0;
 }
 
 void vidsch_limit_node(struct vidsch *vidsch, unsigned node, unsigned most_in_flight)
@@ -159,7 +183,7 @@ bool vidsch_context_is_idle(const struct vidsch_context *context)
 
 bool vidsch_context_is_quiet(const struct vidsch_context *context)
 {
-    return context->outstanding == list_count(&context->queue);
+    return context->suspension == SUSPENDED || context->outstanding == list_count(&context->queue);
 }
 
 uint64_t vidsch_context_submitted(const struct vidsch_context *context)
@@ -198,11 +222,14 @@ void vidsch_context_hold(struct vidsch_context *context)
 {
     struct vidsch_packet *packet = first_packet(&context->queue);
 
-    if (context->holds++)
-        return;
-    list_remove(&context->ready);
-    if (packet)
-        list_remove(&packet->waiter);
+    if (!context->holds++) {
+        list_remove(&context->ready);
+        if (packet)
+            list_remove(&packet->waiter);
+    }
+    vidsch_keep_off(context);
+    if (context->vidsch->run_again) /* a DPC came in the call */
+        vidsch_run(context->vidsch);
 }
 
 void vidsch_context_release(struct vidsch_context *context)
@@ -210,6 +237,7 @@ void vidsch_context_release(struct vidsch_context *context)
     ASSERT(context->holds);
     if (--context->holds)
         return;
+    vidsch_let_on(context);
     vidsch_place_context(context);
     vidsch_run(context->vidsch);
 }
@@ -351,6 +379,8 @@ static void submit_one(struct vidsch *vidsch, unsigned node_index, struct list *
         node->progress += (uint32_t)(packet->fence_id - (uint32_t)node->progress);
         packet->progress_id = node->progress;
     }
+    if (context->is_invalid && !packet->is_cancelled)
+        vidsch_cancel(packet, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
     if (packet->is_cancelled)
         packet->has_failed = true; /* it retires in its turn */
     else
@@ -603,6 +633,9 @@ void vidsch_notify_interrupt(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTER
     case DXGK_INTERRUPT_DMA_PREEMPTED:
         note_preemption(vidsch, data);
         break;
+    case DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED:
+        vidsch_note_suspension(vidsch, data);
+        break;
     case DXGK_INTERRUPT_DMA_FAULTED:
         record_error(vidsch, ERROR_FAULTED, data->DmaFaulted.NodeOrdinal,
                      data->DmaFaulted.FaultedFenceId);
@@ -741,6 +774,47 @@ static void tell_recorded(struct vidsch *vidsch)
     }
 }
 
+/* ---- Contexts that a reset of their engine has hit ---- */
+
+void vidsch_context_invalidate(struct vidsch_context *context)
+{
+    context->is_invalid = context->vidsch->has_invalid = true;
+    vidsch_run(context->vidsch);
+}
+
+bool vidsch_context_is_invalid(const struct vidsch_context *context)
+{
+    return context->is_invalid;
+}
+
+static struct vidsch_packet *first_invalid(const struct node *node)
+{
+    struct vidsch_packet *packet;
+
+    list_for_each (packet, &node->submitted, struct vidsch_packet, node) {
+        if (packet->context->is_invalid)
+            return packet;
+    }
+    return NULL;
+}
+
+static void drop_invalid(struct vidsch *vidsch)
+{
+    vidsch->has_invalid = false;
+    for (unsigned i = 0; i < vidsch->config.node_count; i++) {
+        struct node *node = &vidsch->nodes[i];
+        struct vidsch_packet *packet;
+
+        while ((packet = first_invalid(node)) != NULL) {
+            if (!packet->has_failed)
+                node->in_flight--;
+            vidsch_retire(vidsch, packet,
+                          packet->has_failed ? packet->failure
+                                             : STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
+        }
+    }
+}
+
 /* ---- The loop ---- */
 
 void vidsch_run(struct vidsch *vidsch)
@@ -756,6 +830,8 @@ void vidsch_run(struct vidsch *vidsch)
             vidsch->is_dpc_pending = false;
             tell_recorded(vidsch);
         }
+        if (vidsch->has_invalid)
+            drop_invalid(vidsch);
         for (unsigned i = 0; i < vidsch->config.node_count; i++)
             vidsch_retire_completed(vidsch, &vidsch->nodes[i]);
         for (unsigned i = 0; i < vidsch->config.node_count; i++)
@@ -767,6 +843,8 @@ void vidsch_run(struct vidsch *vidsch)
             if (submit_ready(vidsch, i))
                 vidsch->run_again = true;
         }
+        for (unsigned i = 0; i < vidsch->config.node_count; i++)
+            vidsch_switch_contexts(vidsch, i);
     } while (vidsch->run_again);
     vidsch->is_running = false;
 }
@@ -811,6 +889,7 @@ static void collect_packets(struct vidsch *vidsch)
         node->faults.count = 0;
         node->goes_on = false;
     }
+    vidsch_end_suspensions(vidsch, true);
     list_for_each (context, &vidsch->contexts, struct vidsch_context, link)
         vidsch_take_queue(context, &queued);
     list_splice(&vidsch->aborted, &queued);

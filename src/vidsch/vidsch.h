@@ -15,7 +15,8 @@
  *            value in memory, has the packet's id. They complete in their order within the queue,
  *            and in any order beside those of other queues. Ids of all queues of a node are
  *            different; the low half of one is the node's fence id. A node with queues is not
- *            preempted, and its engine is not reset alone.
+ *            preempted. A reset of its engine costs contexts, not packets. What keeps work of a
+ *            context with a queue back may suspend the context (vidsch_config.suspends).
  * Preemption A node can be told to let go of unfinished packets (vidsch_preempt()). Packets that
  *            have not run come back: paging packets with the fence ids they had, in order and
  *            before anything else, others to the head of their context, with new ids.
@@ -133,6 +134,20 @@ static inline bool vidsch_fault_needs_reset(const DXGKARGCB_NOTIFY_INTERRUPT_DAT
             DXGK_PAGE_FAULT_FENCE_INVALID);
 }
 
+/* Which contexts with hardware queues are suspended when their work is kept back. */
+enum vidsch_suspends {
+    VIDSCH_SUSPENDS_NONE, /* their work ends */
+    VIDSCH_SUSPENDS_BUSY, /* those of which the driver has work */
+    VIDSCH_SUSPENDS_ALL,  /* all, once more for each reason, and those that are about to go */
+};
+
+/* To which contexts with hardware queues engines are switched. */
+enum vidsch_lists {
+    VIDSCH_LISTS_NONE,   /* they choose by themselves */
+    VIDSCH_LISTS_OLDEST, /* those whose packets the driver has had for longest */
+    VIDSCH_LISTS_NEWEST, /* the last ones: what runs is interrupted */
+};
+
 #define VIDSCH_DEFAULT_TIMEOUT_NS UINT64_C(2000000000) /* TDR-012 */
 
 struct vidsch_config {
@@ -141,7 +156,10 @@ struct vidsch_config {
     uint32_t first_fence_id; /* of every node; 0 stands for 1. Another value tests the wrap. */
     uint32_t
         ids_before_wrap; /* ids leap, while a node is idle, to so many before the wrap; 0: no */
-    uint64_t timeout_ns; /* of a packet or a preemption; 0: VIDSCH_DEFAULT_TIMEOUT_NS */
+    uint64_t timeout_ns; /* of a packet, a preemption or a suspension; 0:
+                            VIDSCH_DEFAULT_TIMEOUT_NS */
+    enum vidsch_suspends suspends; /* a driver without the functions, and it is none */
+    enum vidsch_lists lists;       /* the same */
 };
 
 /* Gives the scheduler. Services, miniport and events are borrowed for its life. */
@@ -163,13 +181,28 @@ bool vidsch_context_is_idle(const struct vidsch_context *context);
  * driver and by the watchdog, until the context is destroyed.
  */
 void vidsch_context_set_queue(struct vidsch_context *context, const volatile uint64_t *progress);
+/* The driver's name for the context, by which it is suspended, and the system's. */
+void vidsch_context_set_handles(struct vidsch_context *context, HANDLE drivers, HANDLE systems);
+/*
+ * The idle context's queue is about to go: its engine is switched to others, and it is suspended,
+ * where the configuration says so.
+ */
+void vidsch_context_leave(struct vidsch_context *context);
+/*
+ * A reset of its engine has hit the context: what the driver has of it retires with
+ * STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE, and so does in its turn what is queued, then and later.
+ */
+void vidsch_context_invalidate(struct vidsch_context *context);
+bool vidsch_context_is_invalid(const struct vidsch_context *context);
+/* Of any context of the node. */
+bool vidsch_has_queues(const struct vidsch *vidsch, unsigned node);
 /* At most so many packets are with the driver at once; more than hardware_queue_depth change
  * nothing. */
 void vidsch_limit_node(struct vidsch *vidsch, unsigned node, unsigned most_in_flight);
 
 /*
  * A held context gives nothing more to the driver; holds are counted. It is quiet once all that the
- * driver had of it has retired.
+ * driver had of it has retired, or when it is suspended: the GPU does not touch what is of it.
  */
 void vidsch_context_hold(struct vidsch_context *context);
 void vidsch_context_release(struct vidsch_context *context);
@@ -212,7 +245,7 @@ void vidsch_cancel(struct vidsch_packet *packet, NTSTATUS status);
 enum vidsch_gate { VIDSCH_OPEN, VIDSCH_PAGING_ONLY, VIDSCH_CLOSED };
 void vidsch_set_gate(struct vidsch *vidsch, enum vidsch_gate gate);
 
-/* No packet is with the driver, none is on its way back from it. */
+/* No packet is with the driver but of suspended contexts, none is on its way back from it. */
 bool vidsch_is_drained(const struct vidsch *vidsch);
 
 /*
@@ -248,6 +281,14 @@ void vidsch_watch(struct vidsch *vidsch, uint64_t now_ns);
  */
 NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node, NTSTATUS status,
                              bool *out_hit_paging);
+
+/*
+ * Resets an engine with hardware queues (hw_engine.c): DxgkDdiResetHwEngine, in which the driver
+ * names the contexts that are invalid from then on, and DxgkDdiResumeHwEngine. What it has of other
+ * contexts stays with it. STATUS_NOT_SUPPORTED: it lacks a function, or packets without a queue are
+ * with it, too. After any failure the adapter is to be reset.
+ */
+NTSTATUS vidsch_reset_hw_engine(struct vidsch *vidsch, unsigned node);
 
 /*
  * The adapter has been reset (DxgkDdiResetFromTimeout has returned): everything that was with the

@@ -62,13 +62,17 @@ struct node {
     bool is_preempted; /* ... and a DPC came after it */
 
     /* The watchdog. */
-    uint64_t watched;  /* serial number of the packet that is with the GPU, 0: none */
-    uint64_t since_ns; /* seen there at this time first, or the preemption was requested then */
+    uint64_t watched;    /* serial number of the packet that is with the GPU, 0: none */
+    uint64_t since_ns;   /* seen there at this time first, or the preemption was requested then */
+    bool has_suspension; /* of a context, that was not over when it was looked at ... */
+    uint64_t suspension_since_ns; /* ... first at this time */
     struct {
         DXGKARGCB_NOTIFY_INTERRUPT_DATA *data; /* ring of hardware_queue_depth */
         unsigned first;
         unsigned count;
     } faults;
+    bool has_list; /* the engine was switched to these contexts, of which each may be NULL */
+    const struct vidsch_context *list[2];
     bool goes_on;        /* the node goes on behind a packet that faulted, without a reset ... */
     uint32_t faulted_id; /* ... of this id, which retires as faulted when it is its turn */
 };
@@ -90,12 +94,15 @@ struct vidsch {
     unsigned error_count;
     unsigned lost_error_count;
 
+    bool has_invalid; /* contexts that may have packets with the driver */
     bool is_dpc_pending;
     bool is_running;
     bool run_again;
     bool is_submitting; /* inside prepare() or submit() */
     enum vidsch_gate gate;
 };
+
+enum suspension { RESUMED, SUSPENDING, SUSPENDED }; /* suspension.c */
 
 struct vidsch_context {
     struct vidsch *vidsch;
@@ -110,6 +117,10 @@ struct vidsch_context {
     unsigned holds;                    /* see vidsch_context_hold() */
     const volatile uint64_t *progress; /* of its hardware queue; NULL: it has none */
     uint64_t reached;                  /* ... as it was looked at last */
+    HANDLE driver_handle, system_handle;
+    enum suspension suspension;
+    uint64_t suspend_fence; /* of the last suspension */
+    bool is_invalid;        /* nothing of it goes to the driver any more */
 };
 
 /* True when id a comes after id b, across the wrap. */
@@ -164,6 +175,28 @@ bool vidsch_look_at_queues(struct vidsch *vidsch, unsigned node);
 
 /* Retires the packets up to the node's completed_id, and those that its queues have ended. */
 void vidsch_retire_completed(struct vidsch *vidsch, struct node *node);
+
+/* ---- suspension.c ---- */
+
+/* Its work is kept back from now on, by one reason more. */
+void vidsch_keep_off(struct vidsch_context *context);
+/* It is not suspended any more, whatever keeps its work back. */
+void vidsch_resume(struct vidsch_context *context);
+/* Nothing is done while there is a reason left. */
+void vidsch_let_on(struct vidsch_context *context);
+void vidsch_keep_all_off(struct vidsch *vidsch);
+void vidsch_let_all_on(struct vidsch *vidsch);
+/* SUSPEND_CONTEXT_COMPLETED, at device IRQL. */
+void vidsch_note_suspension(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
+/* A reset has taken all from the GPU. is_over: so has the end of the adapter, for good. */
+void vidsch_end_suspensions(struct vidsch *vidsch, bool is_over);
+/* A suspension of a context of the node is not acknowledged. */
+bool vidsch_is_suspending(const struct vidsch *vidsch, unsigned node);
+
+/* ---- context_list.c ---- */
+
+/* Switches the engine to the contexts that it is to run, when they have changed. */
+void vidsch_switch_contexts(struct vidsch *vidsch, unsigned node);
 
 /* ---- recovery.c ---- */
 

@@ -413,6 +413,15 @@ static NTSTATUS is_feature_enabled(struct miniport_host *base, DXGKARGCB_ISFEATU
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS invalidate_hw_context(struct miniport_host *base,
+                                      const DXGKARGCB_INVALIDATEHWCONTEXT *context)
+{
+    struct bench_host *host = host_from(base);
+
+    return host->vidmm ? vidmm_invalidate_hw_context(host->vidmm, context)
+                       : STATUS_INVALID_PARAMETER;
+}
+
 static NTSTATUS reserve_range(struct miniport_host *base, HANDLE process,
                               DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
 {
@@ -538,6 +547,7 @@ static const struct miniport_host_ops host_ops = {
     .map_context_allocation = map_context_allocation,
     .update_context_allocation = update_context_allocation,
     .is_feature_enabled = is_feature_enabled,
+    .invalidate_hw_context = invalidate_hw_context,
     .memory = give_memory,
     .log = write_log,
     .unsupported = note_unsupported,

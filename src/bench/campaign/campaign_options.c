@@ -381,14 +381,22 @@ static bool draw_dma_size(struct drawing *drawing, struct rng *rng, uint64_t *nu
     return true;
 }
 
-/* Somebody says so: no seed draws it. */
+/* Somebody says so, last of all the focus: no seed draws it. */
 static bool has_hardware_queues(const struct campaign_draw *draw)
 {
     const char *queues = campaign_setting(draw->options, "hardware-queues");
+    const char *focus = draw->options->focus;
+    struct campaign_focus_word word;
+    bool has_queues;
 
     if (!queues)
         queues = workload_option(draw->workload, "hardware-queues");
-    return queues && strcmp(queues, "yes") == 0;
+    has_queues = queues && strcmp(queues, "yes") == 0;
+    while (campaign_focus_next(&focus, &word)) {
+        if (word.place == workload_option_place("hardware-queues"))
+            has_queues = strcmp(word.value, "yes") == 0;
+    }
+    return has_queues;
 }
 
 /* Without hardware queues no band is told to anybody. */
@@ -396,6 +404,20 @@ static bool draw_bands(struct drawing *drawing, struct rng *rng, uint64_t *numbe
 {
     if (has_hardware_queues(drawing->draw) && rng_chance(rng, 1, 2))
         *number = VIDMM_BANDS_MIXED;
+    return true;
+}
+
+static bool draw_suspends(struct drawing *drawing, struct rng *rng, uint64_t *number)
+{
+    if (has_hardware_queues(drawing->draw) && rng_chance(rng, 3, 4))
+        *number = rng_chance(rng, 1, 2) ? VIDMM_SUSPENDS_BUSY : VIDMM_SUSPENDS_ALL;
+    return true;
+}
+
+static bool draw_lists(struct drawing *drawing, struct rng *rng, uint64_t *number)
+{
+    if (has_hardware_queues(drawing->draw) && rng_chance(rng, 1, 2))
+        *number = rng_chance(rng, 1, 2) ? VIDMM_LISTS_OLDEST : VIDMM_LISTS_NEWEST;
     return true;
 }
 

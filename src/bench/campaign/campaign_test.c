@@ -128,6 +128,38 @@ static void a_focus_wins_over_what_a_seed_draws(void **state)
     }
 }
 
+/* What counts with hardware queues alone is drawn where the focus, and nobody else, has them. */
+static void a_focus_on_hardware_queues_draws_what_they_need(void **state)
+{
+    struct campaign_options options = {.driver = "ref", .model = CAMPAIGN_GPUMMU};
+    unsigned suspends = 0, lists = 0, bands = 0, logs = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        const unsigned has_focus = i == 0;
+
+        options.focus = has_focus ? "hardware-queues=yes" : NULL;
+        for (uint64_t seed = 1; seed <= 60; seed++) {
+            struct campaign_setup setup;
+            struct workload_error error;
+            struct workload *drawn;
+
+            assert_true(campaign_draw_workload(seed, options.focus, &drawn, &error));
+            campaign_draw_setup(&options, seed, drawn, &setup);
+            suspends |= has_focus << setup.config.suspends;
+            lists |= has_focus << setup.config.lists;
+            bands |= has_focus << setup.config.bands;
+            logs += setup.config.log_entries < 127;
+            assert_true(has_focus || (!setup.config.suspends && !setup.config.lists &&
+                                      !setup.config.bands && setup.config.log_entries == 127));
+            workload_free(drawn);
+        }
+    }
+    assert_int_equal(suspends, 7);
+    assert_int_equal(bands, 3);
+    assert_int_equal(lists, 7);
+    assert_true(logs > 10);
+}
+
 static void seeds_reach_every_model_level_and_size(void **state)
 {
     bool has_model[CAMPAIGN_ALL_MODELS] = {0}, has_none = false, has_least = false,
@@ -828,6 +860,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_seed_draws_the_same_case_and_setup_again),
         cmocka_unit_test(a_focus_wins_over_what_a_seed_draws),
+        cmocka_unit_test(a_focus_on_hardware_queues_draws_what_they_need),
         cmocka_unit_test(seeds_reach_every_model_level_and_size),
         cmocka_unit_test(a_board_has_the_addresses_that_the_case_chooses),
         cmocka_unit_test(options_of_a_case_win),

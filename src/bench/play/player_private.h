@@ -23,6 +23,7 @@
  *            | player_context.c      | contexts and their rings, opened and closed              |
  *            | player_wait.c         | waiting: player_advance()                                |
  *            | player_pump.c         | the way of a submission                                  |
+ *            | player_make.c         | contexts of the manager, made, and made anew             |
  *            | player_commands.c     | commands, written and handed to the manager              |
  *            | player_ring.c         | room in the ring of command buffers (GpuMmu)             |
  *            | player_foreign.c      | private data and commands for another GPU's driver       |
@@ -382,6 +383,11 @@ bool player_wait_idle(struct player *player);
 void player_ask_for_fences(struct player *player);
 /* Until player_request_done() has been called. */
 bool player_wait_request(struct player *player);
+
+/* ---- player_make.c --------------------------------------------------------------------------- */
+
+/* The manager's context, without a ring. */
+NTSTATUS player_context_make(struct player *player, uint32_t id);
 
 /* ---- player_pump.c --------------------------------------------------------------------------- */
 

@@ -446,6 +446,31 @@ static bool pump_context(struct player *player, struct player_context *context)
     return did;
 }
 
+/*
+ * Another context takes the place and the ring of one that is invalid (HWQ-020). Where there is no
+ * memory for it, the work of the former one fails once more, and so on.
+ */
+static void renew_invalid(struct player *player, uint32_t device)
+{
+    for (uint32_t c = 0; c < player->workload->context_count; c++) {
+        struct player_context *context = &player->contexts[c];
+        struct vidmm_context *former = context->handle;
+
+        if (context->device != device || !former || !vidmm_context_is_invalid(former))
+            continue;
+        if (NT_SUCCESS(player_context_make(player, c)))
+            vidmm_context_destroy(former);
+        else
+            context->handle = former;
+    }
+}
+
+static bool is_updating(const struct player_context *context)
+{
+    return context->handle && vidmm_context_is_invalid(context->handle) &&
+           vidmm_context_has_tile_updates(context->handle);
+}
+
 static void revive_devices(struct player *player)
 {
     for (uint32_t d = 0; d < player->workload->device_count; d++) {
@@ -454,10 +479,12 @@ static void revive_devices(struct player *player)
         if (!player->devices[d] || !vidmm_device_is_in_error(player->devices[d]))
             continue;
         for (uint32_t c = 0; c < player->workload->context_count; c++)
-            is_running |= player->contexts[c].device == d && player->contexts[c].running_count;
+            is_running |= player->contexts[c].device == d &&
+                          (player->contexts[c].running_count || is_updating(&player->contexts[c]));
         if (is_running)
             continue;
         vidmm_device_clear_error(player->devices[d]);
+        renew_invalid(player, d);
         player->result->device_errors++;
     }
 }

@@ -195,6 +195,8 @@ static struct vidmm_config manager_config(struct run_assembly *run)
         .native_fence_memory = config->native_fence_memory,
         .hardware_queues = config->hardware_queues,
         .bands = config->bands,
+        .suspends = config->suspends,
+        .lists = config->lists,
         .log_entries = config->log_entries,
         .early = run->early,
         .resets_whole_adapter = config->resets_whole_adapter,

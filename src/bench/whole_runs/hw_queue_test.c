@@ -4,6 +4,8 @@
 static struct {
     unsigned created, destroyed, submitted, by_fence, metadata, resets;
     unsigned banded, scheduled, bands, logged;
+    unsigned suspended, suspended_at_once, resumed, engine_resets, engine_resumptions;
+    unsigned lists, empty_lists;
     uint64_t last_id;
 } seen;
 
@@ -70,6 +72,47 @@ static NTSTATUS see_reset(struct miniport *self, HANDLE object)
     return miniport_forward_reset_from_timeout(self, object);
 }
 
+static bool resumes_no_engine;
+
+static NTSTATUS see_suspend(struct miniport *self, HANDLE object, const DXGKARG_SUSPENDCONTEXT *arg)
+{
+    NTSTATUS status = miniport_forward_suspend_context(self, object, arg);
+
+    assert_true(status == STATUS_SUCCESS || status == STATUS_PENDING);
+    seen.suspended++;
+    seen.suspended_at_once += status == STATUS_SUCCESS;
+    return status;
+}
+
+static NTSTATUS see_resume(struct miniport *self, HANDLE object, const DXGKARG_RESUMECONTEXT *arg)
+{
+    seen.resumed++;
+    return miniport_forward_resume_context(self, object, arg);
+}
+
+static NTSTATUS see_engine_reset(struct miniport *self, HANDLE object, DXGKARG_RESETHWENGINE *arg)
+{
+    seen.engine_resets++;
+    return miniport_forward_reset_hw_engine(self, object, arg);
+}
+
+static NTSTATUS see_engine_resumption(struct miniport *self, HANDLE object,
+                                      DXGKARG_RESUMEHWENGINE *arg)
+{
+    seen.engine_resumptions++;
+    return resumes_no_engine ? STATUS_UNSUCCESSFUL
+                             : miniport_forward_resume_hw_engine(self, object, arg);
+}
+
+static NTSTATUS see_list(struct miniport *self, HANDLE object,
+                         const DXGKARG_SWITCHTOHWCONTEXTLIST *arg)
+{
+    seen.lists++;
+    seen.empty_lists += !arg->hHwContextFirst;
+    assert_true(arg->hHwContextFirst || !arg->hHwContextSecond);
+    return miniport_forward_switch_to_hw_context_list(self, object, arg);
+}
+
 static struct miniport *put_on_top(void *context, struct miniport *next)
 {
     struct miniport *layer = NULL;
@@ -84,6 +127,11 @@ static struct miniport *put_on_top(void *context, struct miniport *next)
     ops->submit_command_virtual = see_virtual;
     ops->get_node_metadata = see_metadata;
     ops->reset_from_timeout = see_reset;
+    ops->suspend_context = see_suspend;
+    ops->resume_context = see_resume;
+    ops->reset_hw_engine = see_engine_reset;
+    ops->resume_hw_engine = see_engine_resumption;
+    ops->switch_to_hw_context_list = see_list;
     return layer;
 }
 
@@ -136,14 +184,62 @@ static void a_context_that_comes_again_has_a_queue_again(void **state)
     assert_int_equal(seen.submitted, 2);
 }
 
-/* The adapter is reset, and the queues go on with higher ids. */
-static void a_hang_in_a_queue_resets_the_adapter(void **state)
+/* Its context ends, and another one, with a queue of its own, takes its place. */
+static void a_hang_in_a_queue_resets_the_engine(void **state)
 {
+    play("yes", "submit c1 duration=1000 a:w\nwait all\nhang 0\nsubmit c0 duration=1000 a:w\n"
+                "submit c1 duration=1000 a:r\nwait all\nsubmit c0 duration=1000 a:w\nwait all\n");
+    assert_int_equal(seen.engine_resets, 1);
+    assert_int_equal(seen.engine_resumptions, 1);
+    assert_int_equal(seen.resets, 0);
+    assert_int_equal(seen.created, 3);
+    assert_int_equal(seen.destroyed, 3);
+    assert_true(seen.submitted >= 4);
+}
+
+/* The queues go on with higher ids. */
+static void where_the_engine_is_not_resumed_the_adapter_is_reset(void **state)
+{
+    resumes_no_engine = true;
     play("yes", "hang 0\nsubmit c0 duration=1000 a:w\nwait all\n"
                 "submit c1 duration=1000 a:w\nwait all\n");
+    resumes_no_engine = false;
+    assert_int_equal(seen.engine_resumptions, 1);
     assert_int_equal(seen.resets, 1);
-    assert_int_equal(seen.submitted, 2);
-    assert_int_equal(seen.last_id, 2);
+    assert_true(seen.last_id >= 2);
+}
+
+static void contexts_are_suspended_in_front_of_a_sleep(void **state)
+{
+    static const char lines[] =
+        "alloc b size=64K\nsubmit c2 duration=1000 b:w\nsubmit c0 duration=1000 a:w\nwait all\n"
+        "submit c0 duration=200000 a:w\nsubmit c0 duration=1000 a:rw\n"
+        "submit c1 duration=1000 a:r\nsubmit c2 duration=50000 b:w\nwait c2\n"
+        "power d3\npower on\nwait all\n";
+
+    play("yes", lines);
+    assert_int_equal(seen.suspended, 0);
+    play("yes\noption suspended-contexts busy", lines);
+    assert_true(seen.suspended > 0);
+    assert_int_equal(seen.resumed, seen.suspended);
+    play("yes\noption suspended-contexts all", lines);
+    assert_true(seen.suspended > seen.created);
+    assert_int_equal(seen.submitted, 4);
+}
+
+static void engines_are_switched_to_lists_of_contexts(void **state)
+{
+    static const char lines[] = "submit c0 duration=5000 a:w\nsubmit c1 duration=1000 a:r\n"
+                                "submit c0 duration=1000 a:rw\nwait all\n";
+
+    play("yes", lines);
+    assert_int_equal(seen.lists, 0);
+    play("yes\noption context-lists oldest", lines);
+    assert_true(seen.lists > 1);
+    assert_true(seen.empty_lists > 0);
+    play("yes\noption context-lists newest", lines);
+    assert_true(seen.lists > 1);
+    assert_int_equal(seen.submitted, 3);
 }
 
 static void contexts_have_priorities_and_nodes_have_logs(void **state)
@@ -170,7 +266,10 @@ int main(void)
         cmocka_unit_test(contexts_of_a_node_with_queues_submit_to_them),
         cmocka_unit_test(nobody_asks_where_the_system_does_not_enable_them),
         cmocka_unit_test(a_context_that_comes_again_has_a_queue_again),
-        cmocka_unit_test(a_hang_in_a_queue_resets_the_adapter),
+        cmocka_unit_test(a_hang_in_a_queue_resets_the_engine),
+        cmocka_unit_test(where_the_engine_is_not_resumed_the_adapter_is_reset),
+        cmocka_unit_test(contexts_are_suspended_in_front_of_a_sleep),
+        cmocka_unit_test(engines_are_switched_to_lists_of_contexts),
         cmocka_unit_test(contexts_have_priorities_and_nodes_have_logs),
     };
 

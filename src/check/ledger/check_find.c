@@ -226,6 +226,18 @@ bool check_fence_reached(uint32_t fence, uint32_t reached)
     return (int32_t)(reached - fence) >= 0;
 }
 
+const struct check_packet *check_find_executing(const struct check_ledger *ledger, unsigned node)
+{
+    const struct check_packet *packet, *first = NULL;
+
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        if (packet->node == node && packet->is_gpu_held &&
+            (!first || packet->gpu_order < first->gpu_order))
+            first = packet;
+    }
+    return first;
+}
+
 bool check_is_in_flight(const struct check_ledger *ledger, const struct check_packet *packet)
 {
     return packet->state == CHECK_SUBMITTED &&

@@ -431,6 +431,7 @@ static void enter_context(struct check_ledger *ledger, const struct check_call *
     if (!context)
         return;
     context->device = check_find_device(ledger, call->object);
+    context->kernel = call->before.create_context->hContext;
     context->node = arg->NodeOrdinal;
     context->flags = arg->Flags;
     context->info = arg->ContextInfo;
@@ -645,6 +646,12 @@ void check_ledger_leave(struct check_ledger *ledger, const struct check_call *ca
             check_ledger_forget_places(ledger);
             check_ledger_forget_content(ledger);
         }
+        break;
+    case MINIPORT_DDI_ResetHwEngine: /* whose packets are lost, callbacks have said */
+        check_ledger_forget_content(ledger);
+        if (NT_SUCCESS(call->status))
+            ledger->hung_nodes &=
+                ~(UINT64_C(1) << call->arg.reset_hw_engine->NodeOrdinal % CHECK_MAX_NODES);
         break;
     case MINIPORT_DDI_ResetEngine:
         check_ledger_forget_content(ledger);

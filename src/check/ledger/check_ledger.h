@@ -95,9 +95,13 @@ struct check_context {
     unsigned node;
     DXGK_CREATECONTEXTFLAGS flags;
     DXGK_CONTEXTINFO info;
-    bool has_root;               /* SetRootPageTable was called for it */
-    bool is_scheduled;           /* SetContextSchedulingProperties was */
-    unsigned preempted;          /* packets that may come back, under other fences */
+    bool has_root;                    /* SetRootPageTable was called for it */
+    bool is_scheduled;                /* SetContextSchedulingProperties was */
+    HANDLE kernel;                    /* the system's handle of it */
+    uint64_t suspend_fence;           /* of the last SuspendContext; 0: there was none */
+    bool is_suspending, is_suspended; /* asked for and not acknowledged; acknowledged */
+    bool is_invalid;                  /* a reset of its engine has hit it */
+    unsigned preempted;               /* packets that may come back, under other fences */
     unsigned preempted_switches; /* of those that switch contexts: these and others may overtake
                                     each other */
     DXGKARG_SETROOTPAGETABLE root;
@@ -111,6 +115,7 @@ struct check_queue {
     uint64_t progress_va;              /* and the GPU */
     uint64_t submitted, former;        /* the last id, and the one before */
     uint64_t seen;                     /* the value at the last report */
+    uint64_t left_at;                  /* the value when its context was suspended */
 };
 
 /* What paging operations said of an allocation; kept by check_transfer.c and check_virtual.c. */
@@ -217,6 +222,7 @@ enum check_packet_state {
     CHECK_SUBMITTED,
     CHECK_COMPLETED,
     CHECK_PREEMPTED, /* and not submitted again yet */
+    CHECK_SUSPENDED, /* the driver has it, and the GPU has left its context */
     CHECK_REFUSED,   /* it does nothing, and may be reported in its turn (SUB-012) */
 };
 
@@ -244,6 +250,7 @@ struct check_packet {
     unsigned gpu_queued;   /* times that the GPU was handed it, since it was submitted last */
     bool is_gpu_done;      /* it has run */
     bool is_gpu_held;      /* a GPU that tells what it drops has it */
+    uint64_t gpu_order;    /* of what the GPU was handed, the last time */
     unsigned gpu_done;     /* times that the GPU said so */
     /* Paging: the pieces that were built into it, struct check_built in order. */
     struct list built;
@@ -334,7 +341,8 @@ struct check_ledger {
     struct check_stream streams[CHECK_MAX_STREAMS];
     unsigned stream_count;
     uint64_t packets_submitted;
-    struct id_map clients; /* by the client's name: allocations and devices */
+    uint64_t packets_handed; /* to the GPU, some of them more than once */
+    struct id_map clients;   /* by the client's name: allocations and devices */
     /* Of the last CreateAllocation; NULL: a name has been told of it. */
     struct check_allocation *newest_allocations[CHECK_MAX_ASKED];
     unsigned newest_named; /* of them, or gone */
@@ -355,6 +363,9 @@ void check_ledger_init(struct check_ledger *ledger, const struct base_services *
 void check_ledger_fini(struct check_ledger *ledger);
 
 /* ---- Questions (check_find.c) ---- */
+
+/* What the node runs: of what a GPU has that tells what it drops, the first; NULL: nothing. */
+const struct check_packet *check_find_executing(const struct check_ledger *ledger, unsigned node);
 
 /* NULL: there is none with that handle. */
 struct check_object *check_find(const struct check_ledger *ledger, enum check_kind kind,
@@ -493,6 +504,10 @@ void check_ledger_refuse(struct check_ledger *ledger, const DXGKARG_SUBMITCOMMAN
 /* The same of a hardware queue: it is not under way, and its fence says nothing of it. */
 void check_ledger_refuse_queued(struct check_ledger *ledger,
                                 const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg);
+/* The context is suspended, or goes on; or nothing that was submitted of it comes to an end. */
+void check_ledger_suspend(struct check_ledger *ledger, struct check_context *context);
+void check_ledger_resume(struct check_ledger *ledger, struct check_context *context);
+void check_ledger_lose_context(struct check_ledger *ledger, HANDLE context);
 /* A hardware queue goes, and its handle may be another one's next. */
 void check_ledger_forget_queue(struct check_ledger *ledger, HANDLE queue);
 /*

@@ -372,6 +372,50 @@ void check_ledger_forget_queue(struct check_ledger *ledger, HANDLE queue)
             forget_packet(ledger, packet);
 }
 
+void check_ledger_suspend(struct check_ledger *ledger, struct check_context *context)
+{
+    const HANDLE handle = (HANDLE)(uintptr_t)context->object.handle;
+    struct id_map *queues = &ledger->objects[CHECK_QUEUE];
+    struct check_packet *packet;
+    struct check_queue *queue;
+    size_t position = 0;
+
+    context->is_suspending = false;
+    context->is_suspended = true;
+    while ((queue = id_map_next(queues, &position))) {
+        if (queue->context == handle)
+            queue->left_at = *queue->progress;
+    }
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        queue = check_find_queue(ledger, packet->queue);
+        if (queue && packet->context == handle && packet->state == CHECK_SUBMITTED &&
+            *queue->progress < packet->progress)
+            packet->state = CHECK_SUSPENDED;
+    }
+}
+
+void check_ledger_resume(struct check_ledger *ledger, struct check_context *context)
+{
+    const HANDLE handle = (HANDLE)(uintptr_t)context->object.handle;
+    struct check_packet *packet;
+
+    context->is_suspending = context->is_suspended = false;
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        if (packet->context == handle && packet->state == CHECK_SUSPENDED)
+            packet->state = CHECK_SUBMITTED;
+    }
+}
+
+void check_ledger_lose_context(struct check_ledger *ledger, HANDLE context)
+{
+    struct check_packet *packet, *following;
+
+    list_for_each_safe (packet, following, &ledger->packets, struct check_packet, link) {
+        if (packet->context == context)
+            forget_packet(ledger, packet);
+    }
+}
+
 void check_ledger_refuse_queued(struct check_ledger *ledger,
                                 const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
 {

@@ -80,6 +80,10 @@ static bool find_callback_structure(enum trace_callback callback, const char **o
         *out_name = "DXGKARGCB_ENUMHANDLECHILDREN";
         *out_bytes = sizeof(DXGKARGCB_ENUMHANDLECHILDREN);
         return true;
+    case TRACE_CALLBACK_invalidate_hw_context:
+        *out_name = "DXGKARGCB_INVALIDATEHWCONTEXT";
+        *out_bytes = sizeof(DXGKARGCB_INVALIDATEHWCONTEXT);
+        return true;
     case TRACE_CALLBACK_is_feature_enabled:
         *out_name = "DXGKARGCB_ISFEATUREENABLED";
         *out_bytes = sizeof(DXGKARGCB_ISFEATUREENABLED);

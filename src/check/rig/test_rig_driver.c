@@ -338,6 +338,11 @@ static NTSTATUS rig_host_feature(struct miniport_host *host, DXGKARGCB_ISFEATURE
     feature->Enabled = TRUE;
     return STATUS_SUCCESS;
 }
+static NTSTATUS rig_host_invalidate(struct miniport_host *host,
+                                    const DXGKARGCB_INVALIDATEHWCONTEXT *context)
+{
+    return STATUS_SUCCESS;
+}
 static void rig_host_unsupported(struct miniport_host *host, const char *callback)
 {
 }
@@ -355,5 +360,6 @@ const struct miniport_host_ops rig_host_ops = {
     .update_context_allocation = rig_host_update,
     .memory = rig_host_memory,
     .is_feature_enabled = rig_host_feature,
+    .invalidate_hw_context = rig_host_invalidate,
     .unsupported = rig_host_unsupported,
 };

@@ -806,6 +806,18 @@ static NTSTATUS up_is_feature_enabled(struct miniport_host *host,
     return status;
 }
 
+static NTSTATUS up_invalidate_hw_context(struct miniport_host *host,
+                                         const DXGKARGCB_INVALIDATEHWCONTEXT *context)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    NTSTATUS status;
+
+    BEGIN_UP(recorder, invalidate_hw_context, context, sizeof *context, 0);
+    status = UP(recorder)->ops->invalidate_hw_context(UP(recorder), context);
+    end_up(recorder, (uint32_t)status, NULL);
+    return status;
+}
+
 static NTSTATUS up_destroy_context_allocation(struct miniport_host *host, HANDLE allocation)
 {
     struct recorder *recorder = recorder_of_host(host);
@@ -934,6 +946,7 @@ static const struct miniport_host_ops up_ops = {
     .reserve_gpu_virtual_address_range = up_reserve,
     .create_context_allocation = up_create_context_allocation,
     .is_feature_enabled = up_is_feature_enabled,
+    .invalidate_hw_context = up_invalidate_hw_context,
     .destroy_context_allocation = up_destroy_context_allocation,
     .map_context_allocation = up_map_context_allocation,
     .update_context_allocation = up_update_context_allocation,

@@ -454,6 +454,7 @@ static uint64_t call_up(struct retold *retold, const struct transcript_callback 
     DXGKARGCB_GETHANDLEDATA question;
     DXGKARGCB_ENUMHANDLECHILDREN children;
     DXGKARGCB_ISFEATUREENABLED feature;
+    DXGKARGCB_INVALIDATEHWCONTEXT invalid;
     DXGKARGCB_MAPCONTEXTALLOCATION map;
     DXGK_DEVICE_INFO info;
 
@@ -471,6 +472,8 @@ static uint64_t call_up(struct retold *retold, const struct transcript_callback 
         take_structure(retold, item, &interrupt, sizeof interrupt);
         if (interrupt.InterruptType == DXGK_INTERRUPT_DMA_PAGE_FAULTED)
             replace_handle(retold, &interrupt.DmaPageFaulted.FaultedProcessHandle);
+        if (interrupt.InterruptType == DXGK_INTERRUPT_SUSPEND_CONTEXT_COMPLETED)
+            replace_handle(retold, &interrupt.SuspendContextCompleted.hContext);
         host->ops->notify_interrupt(host, &interrupt);
         return 0;
     case TRANSCRIPT_notify_dpc:
@@ -496,6 +499,10 @@ static uint64_t call_up(struct retold *retold, const struct transcript_callback 
     case TRANSCRIPT_is_feature_enabled:
         take_structure(retold, item, &feature, sizeof feature);
         return (uint32_t)host->ops->is_feature_enabled(host, &feature);
+    case TRANSCRIPT_invalidate_hw_context:
+        take_structure(retold, item, &invalid, sizeof invalid);
+        replace_handle(retold, &invalid.hHwContext);
+        return (uint32_t)host->ops->invalidate_hw_context(host, &invalid);
     case TRANSCRIPT_destroy_context_allocation:
         return (uint32_t)host->ops->destroy_context_allocation(host,
                                                                handle_of(retold, arguments[0]));

@@ -154,7 +154,8 @@ struct transcript_configure {
     X(memory)                                                                                      \
     X(log)                                                                                         \
     X(unsupported)                                                                                 \
-    X(is_feature_enabled)
+    X(is_feature_enabled)                                                                          \
+    X(invalidate_hw_context)
 
 enum transcript_callback_name {
 #define X(name) TRANSCRIPT_##name,

@@ -11,6 +11,7 @@
 #include "refkmd/memory/save_area.h"
 #include "refkmd/registers.h"
 #include "refkmd/traits.h"
+#include "refkmd/work/schedule.h"
 #include "refkmd/work/scheduling_log.h"
 
 #include <ntstatus.h>
@@ -26,20 +27,6 @@ ULONG refkmd_interrupt_mask(const struct refkmd_adapter *adapter)
     if (adapter->wants_syncs)
         mask |= SGPU_IRQ_SYNC;
     return mask;
-}
-
-void refkmd_synchronize(struct refkmd_adapter *adapter, PKSYNCHRONIZE_ROUTINE routine,
-                        void *context)
-{
-    BOOLEAN result;
-
-    adapter->dxgkrnl.DxgkCbSynchronizeExecution(adapter->dxgkrnl.DeviceHandle, routine, context, 0,
-                                                &result);
-}
-
-BOOLEAN refkmd_node_is_drained(const struct refkmd_node *node)
-{
-    return node->oldest == node->newest;
 }
 
 static void notify(struct refkmd_adapter *adapter, DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
@@ -64,19 +51,6 @@ static BOOLEAN retire_through(struct refkmd_node *node, UINT fence)
         }
     }
     return FALSE;
-}
-
-/* Submissions under way will not run: they count in no save area. */
-void refkmd_drop_submissions(struct refkmd_node *node)
-{
-    node->log_running = NULL;
-    for (; node->oldest != node->newest; node->oldest++) {
-        struct refkmd_save_area *area =
-            node->submissions[node->oldest % SGPU_QUEUE_SLOTS].save_area;
-
-        if (area && area->runs)
-            area->runs--;
-    }
 }
 
 /* A fence in memory has got its value: threads that wait for one are to look again (NTF-009). */
@@ -148,6 +122,7 @@ static BOOLEAN NTAPI leave_queue(PVOID context)
         submission->progress_value = &nothing;
         refkmd_log_end(leaving->adapter, ordinal, leaving->queue->context);
     }
+    refkmd_forget_queue(node, leaving->queue);
     return TRUE;
 }
 
@@ -340,6 +315,7 @@ BOOLEAN NTAPI RefKmdInterruptRoutine(IN_CONST_PVOID MiniportDeviceContext, IN_UL
         if (pending & SGPU_IRQ_PREEMPTED(i)) {
             refkmd_report_progress(adapter, i, FALSE);
             refkmd_report_preemption(adapter, i);
+            refkmd_yielded(adapter, i);
         }
         if (pending & SGPU_IRQ_FAULTED(i))
             report_fault(adapter, i);
@@ -377,12 +353,17 @@ static BOOLEAN NTAPI query_fence_at_device_irql(PVOID context)
 
     /*
      * A preemption is over when nothing is left on the node, whatever became of its interrupt. One
-     * that is on its way must not be taken for that of the next preemption.
+     * that is on its way must not be taken for that of the next preemption. The same holds for what
+     * the driver itself has had the node let go of.
      */
     if (is_empty && adapter->nodes[ordinal].preemption_is_pending) {
         refkmd_write(adapter, SGPU_REG_IRQ_STATUS, SGPU_IRQ_PREEMPTED(ordinal));
         refkmd_report_preemption(adapter, ordinal);
         has_news = TRUE;
+    }
+    if (is_empty && adapter->nodes[ordinal].is_yielding) {
+        refkmd_write(adapter, SGPU_REG_IRQ_STATUS, SGPU_IRQ_PREEMPTED(ordinal));
+        refkmd_yielded(adapter, ordinal);
     }
     if (has_news)
         adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);

@@ -1,12 +1,12 @@
 /*
- * Interrupts: the progress of nodes, and routines at device IRQL.
+ * Interrupts: the progress of nodes.
  *
  * Place      refkmd, private.
  */
 #ifndef REFKMD_INTERRUPT_H
 #define REFKMD_INTERRUPT_H
 
-#include "refkmd/adapter.h"
+#include "refkmd/work/node.h"
 
 /* Which interrupts the driver wants while it runs. */
 ULONG refkmd_interrupt_mask(const struct refkmd_adapter *adapter);
@@ -26,15 +26,5 @@ BOOLEAN refkmd_report_preemption(struct refkmd_adapter *adapter, UINT ordinal);
 
 /* What the ring has of a queue that goes, whose work has ended, does not name it any more. */
 void refkmd_leave_queue(struct refkmd_adapter *adapter, const struct refkmd_hw_queue *queue);
-
-/* Nothing submitted to the node is unfinished. */
-BOOLEAN refkmd_node_is_drained(const struct refkmd_node *node);
-
-/* Submissions under way on the node will not run: they count in no save area. */
-void refkmd_drop_submissions(struct refkmd_node *node);
-
-/* Run routine(context) at device IRQL, not at the same time as the interrupt routine. */
-void refkmd_synchronize(struct refkmd_adapter *adapter, PKSYNCHRONIZE_ROUTINE routine,
-                        void *context);
 
 #endif

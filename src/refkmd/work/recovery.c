@@ -5,6 +5,7 @@
 #include "refkmd/ddi.h"
 #include "refkmd/registers.h"
 #include "refkmd/work/interrupt.h"
+#include "refkmd/work/schedule.h"
 
 #include <ntstatus.h>
 
@@ -67,6 +68,7 @@ static void reset_node(struct refkmd_adapter *adapter, UINT ordinal, UINT last_a
                      SGPU_IRQ_PREEMPTED(ordinal));
     node->last_completed_fence = last_aborted;
     refkmd_drop_submissions(node);
+    refkmd_forget_parked(node);
     node->completed_register = refkmd_read(adapter, block + SGPU_NODE_COMPLETED);
     node->preemption_is_pending = FALSE;
 }

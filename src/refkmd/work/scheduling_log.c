@@ -5,7 +5,7 @@
 
 #include "refkmd/ddi.h"
 #include "refkmd/objects.h"
-#include "refkmd/work/interrupt.h"
+#include "refkmd/work/node.h"
 
 #include <ntstatus.h>
 
@@ -82,24 +82,16 @@ struct log_call {
     const DXGKARG_SETSCHEDULINGLOGBUFFER *buffer;
 };
 
-static BOOLEAN NTAPI log_at_device_irql(PVOID context)
-{
-    const struct log_call *call = context;
-    const struct refkmd_node *node = &call->adapter->nodes[call->ordinal];
-    const struct refkmd_context *newest = context_at(node, node->newest - 1);
-
-    if (submissions_of(node, newest) == 1 && newest != context_at(node, node->oldest))
-        write_entry(call->adapter, call->ordinal, newest, DXGK_SCHEDULING_LOG_CONTEXT_STATE_READY);
-    log_running(call->adapter, call->ordinal);
-    return TRUE;
-}
-
 void refkmd_log_submission(struct refkmd_adapter *adapter, UINT ordinal)
 {
-    struct log_call call = {adapter, ordinal, NULL};
+    const struct refkmd_node *node = &adapter->nodes[ordinal];
+    const struct refkmd_context *newest = context_at(node, node->newest - 1);
 
-    if (adapter->nodes[ordinal].log)
-        refkmd_synchronize(adapter, log_at_device_irql, &call);
+    if (!node->log)
+        return;
+    if (submissions_of(node, newest) == 1 && newest != context_at(node, node->oldest))
+        write_entry(adapter, ordinal, newest, DXGK_SCHEDULING_LOG_CONTEXT_STATE_READY);
+    log_running(adapter, ordinal);
 }
 
 void refkmd_log_end(struct refkmd_adapter *adapter, UINT ordinal,

@@ -11,7 +11,9 @@
 
 #include "refkmd/adapter.h"
 
-/* The newest submission of the node has been entered; its doorbell is not rung yet. */
+/*
+ * The newest submission of the node has been entered; its doorbell is not rung yet. At device IRQL.
+ */
 void refkmd_log_submission(struct refkmd_adapter *adapter, UINT ordinal);
 /* The context's submission has left the node. At device IRQL. */
 void refkmd_log_end(struct refkmd_adapter *adapter, UINT ordinal,

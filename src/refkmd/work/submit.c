@@ -7,71 +7,21 @@
  * (FENCE-003).
  */
 #include "refkmd/ddi.h"
-#include "refkmd/memory/save_area.h"
+#include "refkmd/objects.h"
 #include "refkmd/paging/paging_record.h"
-#include "refkmd/registers.h"
-#include "refkmd/work/scheduling_log.h"
+#include "refkmd/work/doorbell.h"
+#include "refkmd/work/schedule.h"
 
 #include <ntstatus.h>
 
-/* One submission, in the terms of the node's registers. */
-struct submission {
-    UINT node;
-    UINT64 address;
-    UINT64 root;
-    UINT bytes;
-    UINT fence;
-    UINT operations;                    /* paging operations in it */
-    ULONG doorbell;                     /* SGPU_SUBMIT_* */
-    struct refkmd_save_area *save_area; /* NULL: none */
-    UINT64 save_runs;
-    const struct refkmd_hw_queue *queue; /* NULL: none */
-    UINT64 progress_va, progress;
-    const volatile UINT64 *progress_value;
-};
-
-/*
- * The kernel keeps no more submissions under way than a node has slots: StartDevice refuses a
- * kernel that wants more. One too many would be lost, found by the timeout, and is said.
- */
-static void ring_doorbell(struct refkmd_adapter *adapter, const struct submission *submission)
+/* On a node with hardware queues the interrupt routine may hand something over, too. */
+static void hand_over(struct refkmd_adapter *adapter, UINT ordinal,
+                      const struct refkmd_submission *submission)
 {
-    struct refkmd_node *node = &adapter->nodes[submission->node];
-    struct refkmd_submission *slot = &node->submissions[node->newest % SGPU_QUEUE_SLOTS];
-    ULONG block = SGPU_REG_NODE(submission->node);
-
-    if (node->newest - node->oldest >= SGPU_QUEUE_SLOTS) {
-        DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL,
-                   "refkmd: node %u has no slot for fence %u\n", submission->node,
-                   submission->fence);
-        return;
-    }
-    slot->fence = submission->fence;
-    slot->operations = submission->operations;
-    slot->queue = submission->queue;
-    slot->progress = submission->progress;
-    slot->progress_value = submission->progress_value;
-    slot->save_area = submission->save_runs == SGPU_SAVE_RUNS_ANY ? NULL : submission->save_area;
-    node->newest++; /* before the doorbell: the interrupt may come at once */
-    if (submission->queue)
-        refkmd_log_submission(adapter, submission->node);
-
-    refkmd_write64(adapter, block + SGPU_NODE_ADDRESS, submission->address);
-    refkmd_write64(adapter, block + SGPU_NODE_ROOT, submission->root);
-    refkmd_write(adapter, block + SGPU_NODE_SIZE, submission->bytes);
-    refkmd_write(adapter, block + SGPU_NODE_FENCE, submission->fence);
-    if (submission->queue) {
-        refkmd_write64(adapter, block + SGPU_NODE_PROGRESS_VA, submission->progress_va);
-        refkmd_write64(adapter, block + SGPU_NODE_PROGRESS, submission->progress);
-    }
-    if (submission->save_area) {
-        refkmd_write64(adapter, block + SGPU_NODE_SAVE_AREA,
-                       refkmd_save_area_address(submission->save_area));
-        refkmd_write64(adapter, block + SGPU_NODE_SAVE_RUNS, submission->save_runs);
-        refkmd_write(adapter, block + SGPU_NODE_SAVE_BYTES,
-                     (ULONG)submission->save_area->allocation.bytes);
-    }
-    refkmd_write(adapter, block + SGPU_NODE_DOORBELL, submission->doorbell);
+    if (refkmd_node_has_queues(adapter, ordinal))
+        refkmd_schedule(adapter, ordinal, submission);
+    else
+        refkmd_ring_doorbell(adapter, ordinal, submission);
 }
 
 /*
@@ -89,28 +39,6 @@ static UINT paging_operations(const void *private_data, UINT bytes)
 }
 
 /*
- * The kernel keeps the area resident while the context has work (CTX-003). The GPU checks that the
- * area says as many runs as there were, which proves that no move has lost any. Submissions that a
- * preemption or a reset of the node drops have not run, and are not counted
- * (refkmd_drop_submissions()); a reset of the device takes the content of local memory, and the
- * count is given up until there is a new image.
- */
-static void run_in_save_area(const struct refkmd_context *context, struct submission *submission)
-{
-    struct refkmd_save_area *area = context->save_area;
-    UINT device_resets = context->device->adapter->nodes[context->node].device_resets;
-
-    if (area->device_resets != device_resets)
-        area->has_lost_count = TRUE;
-    area->device_resets = device_resets;
-    submission->save_area = area;
-    submission->save_runs = area->has_lost_count ? SGPU_SAVE_RUNS_ANY : area->runs++;
-    submission->doorbell |= SGPU_SUBMIT_SAVE;
-    if (area->va)
-        submission->doorbell |= SGPU_SUBMIT_SAVE_VIRTUAL;
-}
-
-/*
  * Keeps SUB-001..SUB-007 and PATCH-010: exactly the bytes between the two offsets run, counted from
  * the start of the buffer; a paging submission may come without a context and then names its node;
  * an empty one, or one of NullRendering, still completes its fence.
@@ -120,8 +48,8 @@ NTSTATUS NTAPI RefKmdSubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_S
     struct refkmd_adapter *adapter = hAdapter;
     const struct refkmd_context *context = refkmd_context_of(args->hContext);
     UINT start = args->DmaBufferSubmissionStartOffset;
-    struct submission submission = {
-        .node = context ? context->node : args->NodeOrdinal,
+    const UINT node = context ? context->node : args->NodeOrdinal;
+    struct refkmd_submission submission = {
         .bytes = args->DmaBufferSubmissionEndOffset - start,
         .fence = args->SubmissionFenceId,
     };
@@ -140,7 +68,7 @@ NTSTATUS NTAPI RefKmdSubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_S
     if (!submission.bytes)
         submission.doorbell |= SGPU_SUBMIT_FENCE_ONLY;
     else if (context && context->save_area)
-        run_in_save_area(context, &submission);
+        refkmd_run_in_save_area(context, &submission);
     if (args->Flags.Paging && args->pDmaBufferPrivateData) {
         UINT records_start = args->DmaBufferPrivateDataSubmissionStartOffset;
         UINT records_end = args->DmaBufferPrivateDataSubmissionEndOffset;
@@ -149,7 +77,7 @@ NTSTATUS NTAPI RefKmdSubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_S
             paging_operations((UCHAR *)args->pDmaBufferPrivateData + records_start,
                               records_end > records_start ? records_end - records_start : 0);
     }
-    ring_doorbell(adapter, &submission);
+    hand_over(adapter, node, &submission);
     return STATUS_SUCCESS;
 }
 
@@ -158,7 +86,7 @@ NTSTATUS NTAPI RefKmdSubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_S
  * of the submission has; its commands name virtual addresses all the same.
  */
 static void fetch_by_record(IN_CONST_PDXGKARG_SUBMITCOMMANDVIRTUAL args,
-                            struct submission *submission)
+                            struct refkmd_submission *submission)
 {
     const struct paging_record *first = args->pDmaBufferPrivateData;
 
@@ -180,8 +108,8 @@ NTSTATUS NTAPI RefKmdSubmitCommandVirtual(IN_CONST_HANDLE hAdapter,
     const struct refkmd_context *context = args->hContext;
     BOOLEAN is_valid =
         context && context->has_root && args->DmaBufferVirtualAddress % SGPU_SUBMIT_ALIGN == 0;
-    struct submission submission = {
-        .node = context ? context->node : args->NodeOrdinal,
+    const UINT node = context ? context->node : args->NodeOrdinal;
+    struct refkmd_submission submission = {
         .address = args->DmaBufferVirtualAddress,
         .root = context ? context->root : 0,
         .bytes = args->DmaBufferSize,
@@ -198,12 +126,12 @@ NTSTATUS NTAPI RefKmdSubmitCommandVirtual(IN_CONST_HANDLE hAdapter,
     if (!is_valid || !submission.bytes)
         submission.doorbell = SGPU_SUBMIT_FENCE_ONLY;
     else if (context->save_area)
-        run_in_save_area(context, &submission);
+        refkmd_run_in_save_area(context, &submission);
     if (args->Flags.Paging) {
         submission.operations =
             paging_operations(args->pDmaBufferPrivateData, args->DmaBufferPrivateDataSize);
     }
-    ring_doorbell(adapter, &submission);
+    hand_over(adapter, node, &submission);
     return is_valid ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
 
@@ -220,10 +148,8 @@ NTSTATUS NTAPI RefKmdSubmitCommandToHwQueue(IN_CONST_HANDLE hAdapter,
     struct refkmd_adapter *adapter = hAdapter;
     const struct refkmd_hw_queue *queue = args->hHwQueue;
     const struct refkmd_context *context = queue->context;
-    struct submission submission = {
-        .node = context->node,
+    struct refkmd_submission submission = {
         .address = args->DmaBufferVirtualAddress,
-        .root = context->root,
         .bytes = args->DmaBufferSize,
         .fence = (UINT)args->HwQueueProgressFenceId,
         .doorbell = SGPU_SUBMIT_VIRTUAL | SGPU_SUBMIT_USER | SGPU_SUBMIT_PROGRESS,
@@ -237,8 +163,6 @@ NTSTATUS NTAPI RefKmdSubmitCommandToHwQueue(IN_CONST_HANDLE hAdapter,
         return STATUS_INVALID_PARAMETER;
     if (!submission.bytes)
         submission.doorbell |= SGPU_SUBMIT_FENCE_ONLY;
-    else if (context->save_area)
-        run_in_save_area(context, &submission);
-    ring_doorbell(adapter, &submission);
+    hand_over(adapter, context->node, &submission);
     return STATUS_SUCCESS;
 }

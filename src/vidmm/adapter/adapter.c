@@ -214,6 +214,7 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
     scheduler.hardware_queue_depth = vidmm->config.hardware_queue_depth;
     scheduler.timeout_ns = vidmm->config.timeout_ns;
     scheduler.ids_before_wrap = vidmm->config.ids_before_wrap;
+    hw_queues_configure(vidmm, &scheduler);
     vidmm->scheduler_events.context = vidmm;
     vidmm->scheduler_events.driver_error = scheduler_error;
     vidmm->scheduler_events.page_fault = scheduler_page_fault;

@@ -584,8 +584,6 @@ static bool reset_engines(struct vidmm *vidmm, unsigned node, DXGK_TDR_TYPE type
     group.NodeOrdinal = engine.NodeOrdinal = node;
     if (NT_SUCCESS(miniport_query_dependent_engine_group(vidmm->miniport, NULL, &group)))
         mask |= group.DependentNodeOrdinalMask;
-    if (mask & vidmm->queue_nodes) /* resets of engines with hardware queues are not played */
-        return false;
     if (miniport_query_engine_status(vidmm->miniport, NULL, &engine) != STATUS_SUCCESS)
         vidmm_driver_error(vidmm, "TDR-013", "DxgkDdiQueryEngineStatus failed for node %u", node);
     tell_before_reset(vidmm, &cause);
@@ -596,8 +594,11 @@ static bool reset_engines(struct vidmm *vidmm, unsigned node, DXGK_TDR_TYPE type
             continue;
         vidmm->recovery.faulted_nodes &= ~(UINT64_C(1) << i);
         vidmm->statistics.engine_resets++;
-        if (!NT_SUCCESS(vidsch_reset_engine(vidmm->vidsch, i,
-                                            STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE, &hit_paging)))
+        if (!NT_SUCCESS(vidsch_has_queues(vidmm->vidsch, i)
+                            ? vidsch_reset_hw_engine(vidmm->vidsch, i)
+                            : vidsch_reset_engine(vidmm->vidsch, i,
+                                                  STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE,
+                                                  &hit_paging)))
             is_enough = false;
         if (hit_paging) /* TDR-009 */
             is_enough = false;

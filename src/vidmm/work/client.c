@@ -392,6 +392,11 @@ void vidmm_context_destroy(struct vidmm_context *context)
     base_free(vidmm->services, context, sizeof *context);
 }
 
+bool vidmm_context_has_tile_updates(const struct vidmm_context *context)
+{
+    return context->tile_update_count != 0;
+}
+
 NTSTATUS vidmm_context_wait_for_paging(struct vidmm_context *context, uint64_t value)
 {
     if (value > context->device->requests_made)

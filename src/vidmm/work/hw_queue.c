@@ -135,6 +135,23 @@ NTSTATUS hw_queues_init(struct vidmm *vidmm, struct vidmm_failure *failure)
     return miniport_setup_priority_bands(vidmm->miniport, NULL, &bands);
 }
 
+void hw_queues_configure(const struct vidmm *vidmm, struct vidsch_config *scheduler)
+{
+    static const enum vidsch_suspends suspends[] = {
+        [VIDMM_SUSPENDS_NONE] = VIDSCH_SUSPENDS_NONE,
+        [VIDMM_SUSPENDS_BUSY] = VIDSCH_SUSPENDS_BUSY,
+        [VIDMM_SUSPENDS_ALL] = VIDSCH_SUSPENDS_ALL,
+    };
+    static const enum vidsch_lists lists[] = {
+        [VIDMM_LISTS_NONE] = VIDSCH_LISTS_NONE,
+        [VIDMM_LISTS_OLDEST] = VIDSCH_LISTS_OLDEST,
+        [VIDMM_LISTS_NEWEST] = VIDSCH_LISTS_NEWEST,
+    };
+
+    scheduler->suspends = suspends[vidmm->config.suspends];
+    scheduler->lists = lists[vidmm->config.lists];
+}
+
 bool hw_queues_are_on(const struct vidmm *vidmm, unsigned node)
 {
     return vidmm->queue_nodes >> node & 1;
@@ -312,6 +329,7 @@ NTSTATUS hw_queue_create(struct vidmm_context *context)
     queue->driver_queue = args.hHwQueue;
     queue->number = process->vidmm->queues_made++;
     vidsch_context_set_queue(context->scheduler, queue->progress);
+    vidsch_context_set_handles(context->scheduler, context->driver_context, context);
     status = set_scheduling(context);
     if (NT_SUCCESS(status))
         status = wait_for_fences(context);
@@ -332,6 +350,47 @@ NTSTATUS hw_queue_ready(struct vidmm_context *context)
     return wait_for_fences(context);
 }
 
+void hw_queue_invalidate(struct vidmm_context *context)
+{
+    vidsch_context_invalidate(context->scheduler);
+    device_fail(context->device, "an engine was reset while it ran one of its contexts");
+}
+
+bool vidmm_context_is_invalid(const struct vidmm_context *context)
+{
+    return vidsch_context_is_invalid(context->scheduler);
+}
+
+/* The driver knows it by the system's handle. */
+static struct vidmm_context *find_context(struct vidmm *vidmm, HANDLE handle)
+{
+    struct vidmm_process *process;
+    struct vidmm_device *device;
+    struct vidmm_context *context;
+
+    list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
+        list_for_each (device, &process->devices, struct vidmm_device, link) {
+            list_for_each (context, &device->contexts, struct vidmm_context, link) {
+                if (context == handle && context->queue.progress)
+                    return context;
+            }
+        }
+    }
+    return NULL;
+}
+
+NTSTATUS vidmm_invalidate_hw_context(struct vidmm *vidmm, const DXGKARGCB_INVALIDATEHWCONTEXT *args)
+{
+    struct vidmm_context *context = find_context(vidmm, args->hHwContext);
+
+    if (!context)
+        return STATUS_INVALID_PARAMETER;
+    vidmm->callback_depth++;
+    hw_queue_invalidate(context);
+    vidmm->callback_depth--;
+    return STATUS_SUCCESS;
+}
+
 void hw_queue_destroy(struct vidmm_context *context)
 {
     struct vidmm *vidmm = context->device->vidmm;
@@ -339,6 +398,7 @@ void hw_queue_destroy(struct vidmm_context *context)
 
     if (!context->queue.progress)
         return;
+    vidsch_context_leave(context->scheduler);
     status = miniport_destroy_hw_queue(vidmm->miniport, context->queue.driver_queue);
     if (!NT_SUCCESS(status))
         vidmm_driver_error(vidmm, "", "DxgkDdiDestroyHwQueue returned 0x%08x", (unsigned)status);

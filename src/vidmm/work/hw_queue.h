@@ -12,18 +12,21 @@
  * Priorities A driver that has the functions is told of the priority bands when the adapter starts,
  *            and of the band of each context with a queue before its first submission.
  * Logs       scheduling_log.h.
+ * Suspension The scheduler's (vidsch_config.suspends): what it keeps back of a context with a queue
+ *            does not run, and what the driver has of it may be moved.
  * Limits     Not played: nodes without RingBufferFenceRelease, whose fences user mode signals in
  *            its commands (their contexts have no queue); presents and drawing for the kernel on a
- *            context with a queue (STATUS_NOT_SUPPORTED); suspension of contexts and resets of one
- *            engine (the adapter is reset). NullRendering submits no bytes.
+ *            context with a queue (STATUS_NOT_SUPPORTED). NullRendering submits no bytes.
  * Errors     NTSTATUS; on failure nothing has changed, but that the process may keep its page, its
  *            addresses and a mapping that is under way.
- * Source     contract.md HWQ-001..HWQ-015.
+ * Source     contract.md HWQ-001..HWQ-023.
  */
 #ifndef VIDMM_HW_QUEUE_H
 #define VIDMM_HW_QUEUE_H
 
 #include "vidmm/vidmm.h"
+
+#include "vidsch/vidsch.h"
 
 struct submission;
 struct vidmm_context;
@@ -56,6 +59,8 @@ struct hw_queue {
  * has queues and lacks functions for them is not started (HWQ-014).
  */
 NTSTATUS hw_queues_init(struct vidmm *vidmm, struct vidmm_failure *failure);
+/* What the scheduler is to be told of the configuration. */
+void hw_queues_configure(const struct vidmm *vidmm, struct vidsch_config *scheduler);
 /* A client's contexts of the node are to have one. */
 bool hw_queues_are_on(const struct vidmm *vidmm, unsigned node);
 /* The driver has made the context. */
@@ -65,6 +70,8 @@ NTSTATUS hw_queue_create(struct vidmm_context *context);
  * and the context held until then. Errors: those of vidmm_map_physical() and of the device.
  */
 NTSTATUS hw_queue_ready(struct vidmm_context *context);
+/* The context's work is lost, and its device has failed (HWQ-019). */
+void hw_queue_invalidate(struct vidmm_context *context);
 /* Of any context; before the driver's context goes (HWQ-011). */
 void hw_queue_destroy(struct vidmm_context *context);
 /* Its fence is another one's to have: the scheduler has forgotten the context. */

@@ -19,6 +19,8 @@ static struct {
     DXGKARG_SETCONTEXTSCHEDULINGPROPERTIES properties;
     DXGKARG_SETSCHEDULINGLOGBUFFER log;
     bool has_no_priorities;
+    unsigned suspended, resumed;
+    DXGKARG_SUSPENDCONTEXT suspension;
 } driver;
 
 static ULONG newest(struct miniport *self)
@@ -84,6 +86,21 @@ static NTSTATUS set_log(struct miniport *self, HANDLE object,
     return driver.log_status;
 }
 
+static NTSTATUS suspend(struct miniport *self, HANDLE object, const DXGKARG_SUSPENDCONTEXT *arg)
+{
+    EXPECT(arg->hContext != driver.suspension.hContext ||
+           arg->contextSuspendFence > driver.suspension.contextSuspendFence);
+    driver.suspended++;
+    driver.suspension = *arg;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS resume(struct miniport *self, HANDLE object, const DXGKARG_RESUMECONTEXT *arg)
+{
+    driver.resumed++;
+    return STATUS_SUCCESS;
+}
+
 static bool has(struct miniport *self, enum miniport_ddi ddi)
 {
     return rig_has(self, ddi) &&
@@ -110,6 +127,8 @@ static struct rig *prepare(bool has_tables_in_system)
     rig->ops.setup_priority_bands = set_bands;
     rig->ops.set_context_scheduling_properties = schedule;
     rig->ops.set_scheduling_log_buffer = set_log;
+    rig->ops.suspend_context = suspend;
+    rig->ops.resume_context = resume;
     rig->ops.has = has;
     return rig;
 }
@@ -393,6 +412,54 @@ static void a_node_that_says_so_gets_the_other_log(void **state)
     rig_free(rig);
 }
 
+/* It waits for the page of its fence, and goes. */
+static void a_context_is_suspended_while_it_waits_and_in_front_of_its_end(void **state)
+{
+    static const enum vidmm_suspends all[] = {VIDMM_SUSPENDS_NONE, VIDMM_SUSPENDS_BUSY,
+                                              VIDMM_SUSPENDS_ALL};
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct rig *rig = prepare(true);
+        struct vidmm_context *context;
+        const unsigned times = all[i] == VIDMM_SUSPENDS_ALL;
+
+        rig->manager.suspends = all[i];
+        open(rig);
+        assert_int_equal(try_context(rig, &context), STATUS_SUCCESS);
+        assert_int_equal(driver.suspended, times);
+        rig_drain(rig);
+        assert_int_equal(driver.resumed, times);
+        vidmm_context_destroy(context);
+        assert_int_equal(driver.suspended, 2 * times);
+        assert_int_equal(driver.resumed, times);
+        rig_free(rig);
+    }
+}
+
+static void a_context_that_a_reset_has_hit_is_invalid_for_ever(void **state)
+{
+    struct rig *rig = start(true);
+    struct vidmm_context *first, *second;
+    DXGKARGCB_INVALIDATEHWCONTEXT invalid = {.hHwContext = rig->context};
+
+    assert_int_equal(try_context(rig, &first), STATUS_SUCCESS);
+    assert_int_equal(try_context(rig, &second), STATUS_SUCCESS);
+    rig_drain(rig);
+    assert_int_equal(vidmm_invalidate_hw_context(rig->vidmm, &invalid), STATUS_INVALID_PARAMETER);
+    assert_false(vidmm_device_is_in_error(rig->device));
+    invalid.hHwContext = first;
+    assert_int_equal(vidmm_invalidate_hw_context(rig->vidmm, &invalid), STATUS_SUCCESS);
+    assert_true(vidmm_device_is_in_error(rig->device));
+    vidmm_device_clear_error(rig->device);
+    assert_true(vidmm_context_is_invalid(first));
+    assert_false(vidmm_context_has_tile_updates(first));
+    assert_false(vidmm_context_is_invalid(second));
+    vidmm_context_destroy(first);
+    vidmm_context_destroy(second);
+    assert_int_equal(vidmm_invalidate_hw_context(rig->vidmm, &invalid), STATUS_INVALID_PARAMETER);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,6 +474,8 @@ int main(void)
         cmocka_unit_test(a_driver_that_refuses_priorities_gets_no_work),
         cmocka_unit_test(a_driver_without_priorities_is_not_told_of_any),
         cmocka_unit_test(a_node_that_says_so_gets_the_other_log),
+        cmocka_unit_test(a_context_is_suspended_while_it_waits_and_in_front_of_its_end),
+        cmocka_unit_test(a_context_that_a_reset_has_hit_is_invalid_for_ever),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

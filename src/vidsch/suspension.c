@@ -1,0 +1,143 @@
+/*
+ * vidsch: contexts with hardware queues that the GPU leaves for a while.
+ *
+ *     RESUMED      as every context is made; what it was given runs
+ *     SUSPENDING   DxgkDdiSuspendContext was called, and the GPU may still be in the context
+ *     SUSPENDED    the driver has said, by its answer or by SUSPEND_CONTEXT_COMPLETED, that it is
+ *                  not: the context is quiet, though the driver has work of it
+ *
+ * A context is suspended by what keeps work back: a hold, or a gate that is not open. It goes on
+ * when nothing keeps it back any more, whether its suspension was acknowledged or not; the number
+ * of the suspension tells a late acknowledgement from that of the next one.
+ *
+ * Source     contract.md HWQ-016..HWQ-018.
+ */
+#include "vidsch/vidsch_private.h"
+
+#include <stdio.h>
+
+static bool can_suspend(const struct vidsch_context *context)
+{
+    struct miniport *miniport = context->vidsch->miniport;
+
+    return context->vidsch->config.suspends != VIDSCH_SUSPENDS_NONE && context->progress &&
+           context->driver_handle && !context->is_invalid &&
+           miniport_has(miniport, MINIPORT_DDI_SuspendContext) &&
+           miniport_has(miniport, MINIPORT_DDI_ResumeContext);
+}
+
+static void tell_refusal(struct vidsch *vidsch, const char *ddi, NTSTATUS status)
+{
+    char text[96];
+
+    snprintf(text, sizeof text, "%s returned 0x%08" PRIX32, ddi, (uint32_t)status);
+    vidsch->events->driver_error(vidsch->events->context, "HWQ-016", text);
+}
+
+/* What the driver does in the call may be told of, and is acted on behind it. */
+static void suspend(struct vidsch_context *context)
+{
+    struct vidsch *vidsch = context->vidsch;
+    const enum suspension was = context->suspension;
+    const bool was_running = vidsch->is_running;
+    DXGKARG_SUSPENDCONTEXT args = {.hContext = context->driver_handle,
+                                   .contextSuspendFence = ++context->suspend_fence};
+    NTSTATUS status;
+
+    context->suspension = SUSPENDING;
+    vidsch->is_running = true;
+    status = miniport_suspend_context(vidsch->miniport, NULL, &args);
+    vidsch->is_running = was_running;
+    if (status == STATUS_SUCCESS) {
+        context->suspension = SUSPENDED;
+    } else if (status != STATUS_PENDING) {
+        context->suspension = was; /* it waits for its work, as all others do */
+        tell_refusal(vidsch, "SuspendContext", status);
+    }
+}
+
+void vidsch_keep_off(struct vidsch_context *context)
+{
+    const enum vidsch_suspends suspends = context->vidsch->config.suspends;
+    const bool is_busy = context->outstanding != list_count(&context->queue);
+
+    if (!can_suspend(context) ||
+        (suspends == VIDSCH_SUSPENDS_BUSY && (!is_busy || context->suspension != RESUMED)))
+        return;
+    suspend(context);
+}
+
+void vidsch_resume(struct vidsch_context *context)
+{
+    struct vidsch *vidsch = context->vidsch;
+    const bool was_running = vidsch->is_running;
+    DXGKARG_RESUMECONTEXT args = {.hContext = context->driver_handle};
+    NTSTATUS status;
+
+    context->suspension = RESUMED;
+    if (context->is_invalid)
+        return;
+    vidsch->is_running = true;
+    status = miniport_resume_context(vidsch->miniport, NULL, &args);
+    vidsch->is_running = was_running;
+    if (!NT_SUCCESS(status))
+        tell_refusal(vidsch, "ResumeContext", status);
+}
+
+void vidsch_let_on(struct vidsch_context *context)
+{
+    if (context->suspension != RESUMED && !context->holds && context->vidsch->gate == VIDSCH_OPEN)
+        vidsch_resume(context);
+}
+
+void vidsch_keep_all_off(struct vidsch *vidsch)
+{
+    struct vidsch_context *context;
+
+    list_for_each (context, &vidsch->contexts, struct vidsch_context, link)
+        vidsch_keep_off(context);
+}
+
+void vidsch_let_all_on(struct vidsch *vidsch)
+{
+    struct vidsch_context *context;
+
+    list_for_each (context, &vidsch->contexts, struct vidsch_context, link)
+        vidsch_let_on(context);
+}
+
+void vidsch_note_suspension(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    const HANDLE handle = data->SuspendContextCompleted.hContext;
+    struct vidsch_context *context;
+
+    list_for_each (context, &vidsch->contexts, struct vidsch_context, link) {
+        if (context->suspension == SUSPENDING && handle &&
+            (context->driver_handle == handle || context->system_handle == handle) &&
+            context->suspend_fence == data->SuspendContextCompleted.ContextSuspendFence)
+            context->suspension = SUSPENDED;
+    }
+}
+
+void vidsch_end_suspensions(struct vidsch *vidsch, bool is_over)
+{
+    struct vidsch_context *context;
+
+    list_for_each (context, &vidsch->contexts, struct vidsch_context, link) {
+        if (is_over)
+            context->suspension = RESUMED;
+        else if (context->suspension == SUSPENDING)
+            context->suspension = SUSPENDED;
+    }
+}
+
+bool vidsch_is_suspending(const struct vidsch *vidsch, unsigned node)
+{
+    const struct vidsch_context *context;
+
+    list_for_each (context, &vidsch->contexts, struct vidsch_context, link) {
+        if (context->node == node && context->suspension == SUSPENDING)
+            return true;
+    }
+    return false;
+}
