@@ -5,7 +5,7 @@
 #
 # Needs: apt-get install intel-opencl-icd clinfo clpeak opencl-c-headers ocl-icd-opencl-dev libze-dev
 # (and clang, lld, llvm for the driver's image). Without them nothing is tested, and that is said. The long set takes
-# clpeak, ffmpeg and python3-pyopencl along where they are.
+# clpeak, ffmpeg, python3-pyopencl and python3-opencv along where they are.
 set -u
 
 [ $# -ge 1 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -97,11 +97,18 @@ if [ -n "$is_long" ]; then
     moves
     ! command -v clpeak >/dev/null || expect 'enqueueUnmap' 256M clpeak --transfer-bandwidth
     ! command -v clpeak >/dev/null || expect 'Kernel launch latency' 256M clpeak --kernel-latency
+    ! command -v clpeak >/dev/null || expect 'float16' 16M clpeak --global-bandwidth
     if /usr/bin/python3 -c 'import pyopencl' 2>/dev/null; then
         for memory in 256M 12M; do
             expect ' 0 wrong' $memory env NEOReadDebugKeys=1 PreferCopyEngineForCopyBufferToBuffer=1 \
                 /usr/bin/python3 "$clients/cl_python.py" 3 ${memory%M}
         done
+    fi
+    if /usr/bin/python3 -c 'import cv2' 2>/dev/null; then
+        for memory in 256M 12M; do
+            expect ' images, 0 wrong' $memory /usr/bin/python3 "$clients/cl_opencv.py" 24
+        done
+        moves
     fi
     if command -v ffmpeg >/dev/null; then # frames by way of images are those that did not go there
         frames='-v error -f lavfi -i testsrc=size=1280x720:rate=10:duration=2'
