@@ -241,6 +241,60 @@ static void memory_is_copied_and_set(void **state)
     blt_close(&rig);
 }
 
+#define VA_FROM  UINT64_C(0xa01f8000) /* of 16 pages: the second eight are in the next table */
+#define VA_TO    UINT64_C(0xb0000000)
+#define RUN      16u
+#define RUN_FROM UINT64_C(0x400000)
+#define RUN_TO   UINT64_C(0x500000)
+#define RUN_GAP  UINT64_C(0x600000)
+
+/* A page elsewhere ends a piece; one whose old translation the engine has kept, does so, too. */
+static void pages_that_lie_one_behind_the_other_are_copied_at_once(void **state)
+{
+    uint8_t from[RUN * PAGE_BYTES], to[RUN * PAGE_BYTES];
+    struct page_store *local;
+    struct blt_rig rig;
+    unsigned before;
+
+    blt_open(&rig);
+    local = machine_local(rig.model.machine);
+    for (unsigned i = 0; i < sizeof from; i++)
+        from[i] = (uint8_t)(i * 7 + i / PAGE_BYTES);
+    blt_write_local(&rig, RUN_FROM, from, sizeof from);
+    for (unsigned i = 0; i < RUN; i++) {
+        blt_map_at(&rig, VA_FROM + i * PAGE_BYTES, 0, (RUN_FROM + i * PAGE_BYTES) | LOCAL);
+        blt_map_at(&rig, VA_TO + i * PAGE_BYTES, 0,
+               ((i == 5 ? RUN_GAP : RUN_TO) + i * PAGE_BYTES) | LOCAL);
+    }
+    put_mem_copy(&rig, 0, sizeof from, 1, VA_FROM, VA_TO);
+    before = rig.model.writes;
+    blt_play(&rig, IBLT_NODE_COPY);
+    assert_int_equal(rig.model.writes - before, 3);
+    page_store_read(local, RUN_TO, to, sizeof to);
+    assert_memory_equal(to, from, 5 * PAGE_BYTES);
+    assert_memory_equal(to + 6 * PAGE_BYTES, from + 6 * PAGE_BYTES, 10 * PAGE_BYTES);
+    page_store_read(local, RUN_GAP + 5 * PAGE_BYTES, to, PAGE_BYTES);
+    assert_memory_equal(to, from + 5 * PAGE_BYTES, PAGE_BYTES);
+    /* Page 9 goes elsewhere, and nobody has told the engine. */
+    blt_map_at(&rig, VA_TO + 9 * PAGE_BYTES, 0, (RUN_GAP + 9 * PAGE_BYTES) | LOCAL);
+    blt_map_at(&rig, VA_TO + 5 * PAGE_BYTES, 0, (RUN_TO + 5 * PAGE_BYTES) | LOCAL);
+    page_store_fill(local, RUN_GAP, sizeof from, 0);
+    put_mem_copy(&rig, 0, sizeof from, 1, VA_FROM, VA_TO);
+    blt_play(&rig, IBLT_NODE_COPY);
+    page_store_read(local, RUN_GAP, to, sizeof to);
+    assert_memory_equal(to + 5 * PAGE_BYTES, from + 5 * PAGE_BYTES, PAGE_BYTES);
+    assert_int_equal(to[9 * PAGE_BYTES + 1], 0);
+    blt_put(&rig, IBLT_MI_FLUSH_DW | IBLT_FLUSH_TLB | 3);
+    blt_put_zeros(&rig, 4);
+    put_mem_copy(&rig, 0, sizeof from, 1, VA_FROM, VA_TO);
+    before = rig.model.writes;
+    blt_play(&rig, IBLT_NODE_COPY);
+    assert_int_equal(rig.model.writes - before, 3);
+    page_store_read(local, RUN_GAP, to, sizeof to);
+    assert_memory_equal(to + 9 * PAGE_BYTES, from + 9 * PAGE_BYTES, PAGE_BYTES);
+    blt_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +305,7 @@ int main(void)
         cmocka_unit_test(a_tiled_surface_comes_back_as_it_was),
         cmocka_unit_test(a_slice_of_a_volume_is_copied_and_filled),
         cmocka_unit_test(memory_is_copied_and_set),
+        cmocka_unit_test(pages_that_lie_one_behind_the_other_are_copied_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
