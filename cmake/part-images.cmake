@@ -18,6 +18,7 @@ add_image_test(writers writers.sh)
 add_image_test(zoo zoo.sh 10 D10 D17 D27 ALLOC PB) # all of them: tests/images/zoo.sh build/release/drydock . 60
 add_image_test(faults faults.sh few) # every fault in every DDI: tests/images/faults.sh build/release/drydock . all
 add_image_test(softcopy softcopy.sh)
+add_image_test(dod dod.sh)
 add_image_test(rust rust.sh)
 add_image_test(samples samples.sh) # public ones, where DRYDOCK_SAMPLES says that they are
 add_image_test(threads threads.sh)

@@ -362,6 +362,9 @@ struct vidmm_model_caps {
 };
 bool vidmm_query_model(struct miniport *miniport, struct vidmm_model_caps *out_caps);
 
+/* How many bytes DXGK_DRIVERCAPS has in an interface version, DXGKDDI_INTERFACE_VERSION_*. */
+uint32_t vidmm_driver_caps_bytes(uint32_t version);
+
 /* The version of the library, "0.1.0": of the one that is linked, not of this header. */
 const char *vidmm_version(void);
 

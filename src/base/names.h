@@ -80,16 +80,36 @@
 #define miniport_forward_submit_command_virtual  vidmm_miniport_forward_submit_command_virtual
 #define miniport_forward_unmap_cpu_host_aperture vidmm_miniport_forward_unmap_cpu_host_aperture
 #define miniport_forward_update_monitored_values vidmm_miniport_forward_update_monitored_values
-#define miniport_host_forward_ops                vidmm_miniport_host_forward_ops
-#define miniport_raw_abandon                     vidmm_miniport_raw_abandon
-#define miniport_raw_ask_anew                    vidmm_miniport_raw_ask_anew
-#define miniport_raw_create                      vidmm_miniport_raw_create
-#define miniport_raw_interface_size              vidmm_miniport_raw_interface_size
-#define miniport_raw_running                     vidmm_miniport_raw_running
-#define miniport_raw_set_device_object           vidmm_miniport_raw_set_device_object
-#define miniport_raw_set_witness                 vidmm_miniport_raw_set_witness
-#define miniport_raw_table_size                  vidmm_miniport_raw_table_size
-#define miniport_raw_unload                      vidmm_miniport_raw_unload
-#define miniport_raw_wddm                        vidmm_miniport_raw_wddm
+#define miniport_forward_is_supported_vid_pn     vidmm_miniport_forward_is_supported_vid_pn
+#define miniport_forward_recommend_functional_vid_pn                                               \
+    vidmm_miniport_forward_recommend_functional_vid_pn
+#define miniport_forward_enum_vid_pn_cofunc_modality                                               \
+    vidmm_miniport_forward_enum_vid_pn_cofunc_modality
+#define miniport_forward_commit_vid_pn vidmm_miniport_forward_commit_vid_pn
+#define miniport_forward_update_active_vid_pn_present_path                                         \
+    vidmm_miniport_forward_update_active_vid_pn_present_path
+#define miniport_forward_recommend_monitor_modes vidmm_miniport_forward_recommend_monitor_modes
+#define miniport_forward_query_vid_pn_hw_capability                                                \
+    vidmm_miniport_forward_query_vid_pn_hw_capability
+#define miniport_forward_set_pointer_position    vidmm_miniport_forward_set_pointer_position
+#define miniport_forward_set_pointer_shape       vidmm_miniport_forward_set_pointer_shape
+#define miniport_forward_query_child_relations   vidmm_miniport_forward_query_child_relations
+#define miniport_forward_query_child_status      vidmm_miniport_forward_query_child_status
+#define miniport_forward_query_device_descriptor vidmm_miniport_forward_query_device_descriptor
+#define miniport_forward_stop_device_and_release_post_display_ownership                            \
+    vidmm_miniport_forward_stop_device_and_release_post_display_ownership
+#define miniport_forward_present_display_only vidmm_miniport_forward_present_display_only
+#define miniport_ask_name                     vidmm_miniport_ask_name
+#define miniport_host_forward_ops             vidmm_miniport_host_forward_ops
+#define miniport_raw_abandon                  vidmm_miniport_raw_abandon
+#define miniport_raw_ask_anew                 vidmm_miniport_raw_ask_anew
+#define miniport_raw_create                   vidmm_miniport_raw_create
+#define miniport_raw_interface_size           vidmm_miniport_raw_interface_size
+#define miniport_raw_running                  vidmm_miniport_raw_running
+#define miniport_raw_set_device_object        vidmm_miniport_raw_set_device_object
+#define miniport_raw_set_witness              vidmm_miniport_raw_set_witness
+#define miniport_raw_table_size               vidmm_miniport_raw_table_size
+#define miniport_raw_unload                   vidmm_miniport_raw_unload
+#define miniport_raw_wddm                     vidmm_miniport_raw_wddm
 
 #endif

@@ -287,6 +287,8 @@ enum check_client_kind {
     CHECK_CLIENT_WAKE,           /* awake, or it did not sleep */
     CHECK_CLIENT_PULLED,         /* the board is gone by surprise: nothing is judged from here on */
     CHECK_CLIENT_GONE,           /* the adapter goes, or work is given up: nothing ends in order */
+    CHECK_CLIENT_ENUMERATED,   /* modes, by DxgkDdiEnumVidPnCofuncModality: is_pivot_changed, ... */
+    CHECK_CLIENT_PRESENT_LATE, /* the report of a DxgkDdiPresentDisplayOnly has not come */
 };
 /* Memory that the client has an allocation made over; it stays until the allocation is gone. */
 struct check_client_memory {
@@ -314,10 +316,12 @@ struct check_client_event {
     const void *instance; /* RENAMED, INSTANCE_ENDED: its handle, below; NULL: the one made first */
     unsigned priority;    /* OFFER: 0 goes first */
     enum check_reclaim result;
-    unsigned group;      /* BUDGET, TRIM */
-    uint64_t bytes;      /* MAKE_RESIDENT, TRIM: to trim; BUDGET: resident of the process */
-    uint64_t budget;     /* BUDGET; 0: none */
-    uint64_t held, used; /* BUDGET: of the bytes; and of the segments of the group, by anybody */
+    unsigned group;        /* BUDGET, TRIM */
+    uint64_t bytes;        /* MAKE_RESIDENT, TRIM: to trim; BUDGET: resident of the process */
+    uint64_t budget;       /* BUDGET; 0: none */
+    uint64_t held, used;   /* BUDGET: of the bytes; and of the segments of the group, by anybody */
+    bool is_pivot_changed; /* ENUMERATED: the set of the pivot is another one */
+    unsigned source_modes, target_modes; /* ENUMERATED: in the two sets now */
 };
 void check_client(struct check *check, const struct check_client_event *event);
 

@@ -149,6 +149,7 @@ struct check_watcher {
     X(check_scheduling_log_watcher)                                                                \
     X(check_loan_watcher)                                                                          \
     X(check_device_memory_watcher)                                                                 \
+    X(check_modes_watcher)                                                                         \
     X(check_reserved_watcher)
 /* clang-format on */
 

@@ -515,6 +515,50 @@ static const struct loan_member collect_dbg_info2[] = {
     BYTES(IN_OUT, DXGKARG_COLLECTDBGINFO2, TdrPayload, TdrPayloadSize),
 };
 
+/* ---- Modes, children, the pointer ------------------------------------------------------------ */
+
+/* Handles of networks are the kernel's. What pSource and pPixels lead to is the caller's to guard.
+ */
+static const struct loan_member is_supported_vid_pn[] = {
+    VALUE(IN, DXGKARG_ISSUPPORTEDVIDPN, hDesiredVidPn),
+    VALUE(OUT, DXGKARG_ISSUPPORTEDVIDPN, IsVidPnSupported),
+};
+static const struct loan_member recommend_functional_vid_pn[] = {
+    ARRAY(IN, DXGKARG_RECOMMENDFUNCTIONALVIDPN, pVidPnTargetPrioritizationVector,
+          NumberOfVidPnTargets, D3DDDI_VIDEO_PRESENT_TARGET_ID),
+    BYTES(IN, DXGKARG_RECOMMENDFUNCTIONALVIDPN, pPrivateDriverData, PrivateDriverDataSize),
+};
+static const struct loan_member present_display_only[] = {
+    ARRAY(IN, DXGKARG_PRESENT_DISPLAYONLY, pMoves, NumMoves, D3DKMT_MOVE_RECT),
+    ARRAY(IN, DXGKARG_PRESENT_DISPLAYONLY, pDirtyRect, NumDirtyRects, RECT),
+};
+static const struct loan_member query_child_relations[] = {
+    BYTES(IN_OUT, struct miniport_children, ChildRelations, ChildRelationsSize),
+};
+static const struct loan_member child_status[] = {
+    VALUE(IN, DXGK_CHILD_STATUS, Type),
+    VALUE(IN, DXGK_CHILD_STATUS, ChildUid),
+};
+static const struct loan_structure child_status_structure =
+    STRUCTURE(DXGK_CHILD_STATUS, child_status);
+static const struct loan_member query_child_status[] = {
+    ONE(IN_OUT, struct miniport_child_status, ChildStatus, DXGK_CHILD_STATUS,
+        .element = &child_status_structure),
+};
+static const struct loan_member device_descriptor[] = {
+    VALUE(IN, DXGK_DEVICE_DESCRIPTOR, DescriptorOffset),
+    BYTES(IN_OUT, DXGK_DEVICE_DESCRIPTOR, DescriptorBuffer, DescriptorLength),
+};
+static const struct loan_structure device_descriptor_structure =
+    STRUCTURE(DXGK_DEVICE_DESCRIPTOR, device_descriptor);
+static const struct loan_member query_device_descriptor[] = {
+    ONE(IN_OUT, struct miniport_descriptor, DeviceDescriptor, DXGK_DEVICE_DESCRIPTOR,
+        .element = &device_descriptor_structure),
+};
+static const struct loan_member stop_and_release[] = {
+    ONE(IN_OUT, struct miniport_post_display, DisplayInfo, DXGK_DISPLAY_INFORMATION),
+};
+
 /* ---- The list -------------------------------------------------------------------------------- */
 
 #define OF(ddi, type, rows) [MINIPORT_DDI_##ddi] = STRUCTURE(DXGKARG_##type, rows)
@@ -582,6 +626,24 @@ static const struct loan_structure arguments[MINIPORT_DDI_COUNT] = {
     NOTHING(DestroyNativeFence, DESTROYNATIVEFENCE),
     OF(UpdateMonitoredValues, UPDATEMONITOREDVALUES, update_monitored_values),
     NOTHING(GetRootPageTableSize, GETROOTPAGETABLESIZE),
+    OF(IsSupportedVidPn, ISSUPPORTEDVIDPN, is_supported_vid_pn),
+    OF(RecommendFunctionalVidPn, RECOMMENDFUNCTIONALVIDPN, recommend_functional_vid_pn),
+    NOTHING(EnumVidPnCofuncModality, ENUMVIDPNCOFUNCMODALITY),
+    NOTHING(CommitVidPn, COMMITVIDPN),
+    NOTHING(UpdateActiveVidPnPresentPath, UPDATEACTIVEVIDPNPRESENTPATH),
+    NOTHING(RecommendMonitorModes, RECOMMENDMONITORMODES),
+    NOTHING(QueryVidPnHWCapability, QUERYVIDPNHWCAPABILITY),
+    NOTHING(SetPointerPosition, SETPOINTERPOSITION),
+    NOTHING(SetPointerShape, SETPOINTERSHAPE),
+    [MINIPORT_DDI_QueryChildRelations] = STRUCTURE(struct miniport_children, query_child_relations),
+    [MINIPORT_DDI_QueryChildStatus] = STRUCTURE(struct miniport_child_status, query_child_status),
+    [MINIPORT_DDI_QueryDeviceDescriptor] =
+        STRUCTURE(struct miniport_descriptor, query_device_descriptor),
+    [MINIPORT_DDI_StopDeviceAndReleasePostDisplayOwnership] =
+        STRUCTURE(struct miniport_post_display, stop_and_release),
+    [MINIPORT_DDI_PresentDisplayOnly] = {"DXGKARG_PRESENT_DISPLAYONLY",
+                                         sizeof(DXGKARG_PRESENT_DISPLAYONLY),
+                                         ROWS(present_display_only)},
     [MINIPORT_DDI_StartDevice] = STRUCTURE(struct loan_start_device, start_device),
 };
 

@@ -286,6 +286,13 @@ static NTSTATUS up_memory(struct miniport_host *host, const struct miniport_memo
     return host->ops->memory(host, request);
 }
 
+static NTSTATUS up_display(struct miniport_host *host,
+                           const struct miniport_display_request *request)
+{
+    host = upper_of(host);
+    return host->ops->display(host, request);
+}
+
 static void up_log(struct miniport_host *host, const char *text)
 {
     host = upper_of(host);
@@ -319,6 +326,7 @@ const struct miniport_host_ops miniport_host_forward_ops = {
     .is_feature_enabled = up_is_feature_enabled,
     .invalidate_hw_context = up_invalidate_hw_context,
     .memory = up_memory,
+    .display = up_display,
     .log = up_log,
     .unsupported = up_unsupported,
 };

@@ -17,6 +17,7 @@
 #define MINIPORT_MINIPORT_H
 
 #include "base/api.h"
+#include "miniport/display_request.h"
 #include "miniport/memory_request.h"
 
 #include <stdbool.h>
@@ -114,8 +115,64 @@ struct miniport_node {
     X(destroy_native_fence, DestroyNativeFence, DXGKARG_DESTROYNATIVEFENCE *)                      \
     X(update_monitored_values, UpdateMonitoredValues, const DXGKARG_UPDATEMONITOREDVALUES *)
 
-#define MINIPORT_DDI_LIST(X)                                                                       \
-    MINIPORT_HANDLE_LIST(X) MINIPORT_ARGUMENT_LIST(X) MINIPORT_VALUE_LIST(X)
+/* DDIs of modes, children and the pointer, by a handle and an argument structure, too. */
+#define MINIPORT_DISPLAY_LIST(X)                                                                   \
+    X(is_supported_vid_pn, IsSupportedVidPn, DXGKARG_ISSUPPORTEDVIDPN *)                           \
+    X(recommend_functional_vid_pn, RecommendFunctionalVidPn,                                       \
+      const DXGKARG_RECOMMENDFUNCTIONALVIDPN *)                                                    \
+    X(enum_vid_pn_cofunc_modality, EnumVidPnCofuncModality,                                        \
+      const DXGKARG_ENUMVIDPNCOFUNCMODALITY *)                                                     \
+    X(commit_vid_pn, CommitVidPn, const DXGKARG_COMMITVIDPN *)                                     \
+    X(update_active_vid_pn_present_path, UpdateActiveVidPnPresentPath,                             \
+      const DXGKARG_UPDATEACTIVEVIDPNPRESENTPATH *)                                                \
+    X(recommend_monitor_modes, RecommendMonitorModes, const DXGKARG_RECOMMENDMONITORMODES *)       \
+    X(query_vid_pn_hw_capability, QueryVidPnHWCapability, DXGKARG_QUERYVIDPNHWCAPABILITY *)        \
+    X(set_pointer_position, SetPointerPosition, const DXGKARG_SETPOINTERPOSITION *)                \
+    X(set_pointer_shape, SetPointerShape, const DXGKARG_SETPOINTERSHAPE *)
+
+/* The arguments of DxgkDdiQueryChildRelations. */
+struct miniport_children {
+    DXGK_CHILD_DESCRIPTOR *ChildRelations;
+    ULONG ChildRelationsSize;
+};
+
+/* Of DxgkDdiQueryChildStatus. */
+struct miniport_child_status {
+    DXGK_CHILD_STATUS *ChildStatus;
+    BOOLEAN NonDestructiveOnly;
+};
+
+/* Of DxgkDdiQueryDeviceDescriptor. */
+struct miniport_descriptor {
+    ULONG ChildUid;
+    DXGK_DEVICE_DESCRIPTOR *DeviceDescriptor;
+};
+
+/* Of DxgkDdiStopDeviceAndReleasePostDisplayOwnership. */
+struct miniport_post_display {
+    D3DDDI_VIDEO_PRESENT_TARGET_ID TargetId;
+    DXGK_DISPLAY_INFORMATION *DisplayInfo;
+};
+
+#define MINIPORT_DISPLAY_VALUE_LIST(X)                                                             \
+    X(query_child_relations, QueryChildRelations, const struct miniport_children *)                \
+    X(query_child_status, QueryChildStatus, const struct miniport_child_status *)                  \
+    X(query_device_descriptor, QueryDeviceDescriptor, const struct miniport_descriptor *)          \
+    X(stop_device_and_release_post_display_ownership, StopDeviceAndReleasePostDisplayOwnership,    \
+      const struct miniport_post_display *)
+
+/* Those of display-only drivers, which have no slot in DRIVER_INITIALIZATION_DATA. */
+#define MINIPORT_DISPLAY_ONLY_LIST(X)                                                              \
+    X(present_display_only, PresentDisplayOnly, const DXGKARG_PRESENT_DISPLAYONLY *)
+
+/* All that have a slot in DRIVER_INITIALIZATION_DATA; and all that there are. */
+#define MINIPORT_SLOT_LIST(X)                                                                      \
+    MINIPORT_HANDLE_LIST(X)                                                                        \
+    MINIPORT_ARGUMENT_LIST(X)                                                                      \
+    MINIPORT_VALUE_LIST(X)                                                                         \
+    MINIPORT_DISPLAY_LIST(X)                                                                       \
+    MINIPORT_DISPLAY_VALUE_LIST(X)
+#define MINIPORT_DDI_LIST(X) MINIPORT_SLOT_LIST(X) MINIPORT_DISPLAY_ONLY_LIST(X)
 
 /* DDIs without an argument structure. DestroyProcess takes the process, not the adapter. */
 #define MINIPORT_PLAIN_LIST(X)                                                                     \
@@ -204,6 +261,8 @@ struct miniport_host_ops {
                                       const DXGKARGCB_INVALIDATEHWCONTEXT *context);
     /* System memory for the device: 14 callbacks (memory_request.h). */
     NTSTATUS (*memory)(struct miniport_host *host, const struct miniport_memory_request *request);
+    /* Modes, monitors, children, the boot display: 5 callbacks (display_request.h). */
+    NTSTATUS (*display)(struct miniport_host *host, const struct miniport_display_request *request);
     void (*log)(struct miniport_host *host, const char *text);
     /* A callback of DXGKRNL_INTERFACE that has no function here was called. */
     void (*unsupported)(struct miniport_host *host, const char *callback);

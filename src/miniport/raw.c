@@ -29,6 +29,8 @@ struct raw {
     void (*overwritten)(void *context, enum miniport_ddi ddi, size_t offset);
     void *witness;
     DRIVER_INITIALIZATION_DATA table; /* zero where the driver's version has no slot */
+    /* Of a display-only driver; NULL: it is none. */
+    PDXGKDDI_PRESENTDISPLAYONLY present_display_only;
     DXGKRNL_INTERFACE kernel;
 };
 
@@ -399,6 +401,64 @@ static struct miniport_host *host_of_argument(const struct miniport_memory_reque
 MINIPORT_MEMORY_LIST(X)
 #undef X
 
+/* ---- Up: modes, monitors, children, the boot display ---- */
+
+static NTSTATUS ask_for_display(struct miniport_host *host,
+                                const struct miniport_display_request *request)
+{
+    return host ? host->ops->display(host, request) : STATUS_INVALID_PARAMETER;
+}
+
+/* A network names no adapter. */
+static NTSTATUS NTAPI query_vidpn_interface(D3DKMDT_HVIDPN network,
+                                            DXGK_VIDPN_INTERFACE_VERSION version,
+                                            const DXGK_VIDPN_INTERFACE **out_interface)
+{
+    const struct miniport_display_request request = {.kind = MINIPORT_ASK_QueryVidPnInterface,
+                                                     .vidpn = {network, version, out_interface}};
+    struct raw *raw = unnamed_adapter();
+
+    return ask_for_display(raw ? raw->host : NULL, &request);
+}
+
+static NTSTATUS NTAPI query_monitor_interface(const HANDLE handle,
+                                              DXGK_MONITOR_INTERFACE_VERSION version,
+                                              const DXGK_MONITOR_INTERFACE **out_interface)
+{
+    const struct miniport_display_request request = {.kind = MINIPORT_ASK_QueryMonitorInterface,
+                                                     .adapter = handle,
+                                                     .monitor = {version, out_interface}};
+
+    return ask_for_display(host_of(handle), &request);
+}
+
+static NTSTATUS NTAPI indicate_child_status(HANDLE handle, PDXGK_CHILD_STATUS status)
+{
+    const struct miniport_display_request request = {
+        .kind = MINIPORT_ASK_IndicateChildStatus, .adapter = handle, .child = status};
+
+    return ask_for_display(host_of(handle), &request);
+}
+
+static NTSTATUS NTAPI acquire_post_display(HANDLE handle, PDXGK_DISPLAY_INFORMATION info)
+{
+    const struct miniport_display_request request = {
+        .kind = MINIPORT_ASK_AcquirePostDisplayOwnership, .adapter = handle, .post = {info, NULL}};
+
+    return ask_for_display(host_of(handle), &request);
+}
+
+static NTSTATUS NTAPI acquire_post_display2(HANDLE handle, PDXGK_DISPLAY_INFORMATION info,
+                                            PDXGK_DISPLAY_OWNERSHIP_FLAGS flags)
+{
+    const struct miniport_display_request request = {.kind =
+                                                         MINIPORT_ASK_AcquirePostDisplayOwnership2,
+                                                     .adapter = handle,
+                                                     .post = {info, flags}};
+
+    return ask_for_display(host_of(handle), &request);
+}
+
 /* ---- Up: features ---- */
 
 /* Which features a driver may enable is the kernel's to say. */
@@ -449,16 +509,12 @@ static void tell_unsupported(const void *first, const char *callback)
 /* The callbacks without an implementation, as X(slot, what its type returns). */
 #define UNSUPPORTED_LIST(X)                                                                        \
     X(EvalAcpiMethod, STATUS)                                                                      \
-    X(IndicateChildStatus, STATUS)                                                                 \
     X(QueryServices, STATUS)                                                                       \
     X(IsDevicePresent, STATUS)                                                                     \
-    X(QueryVidPnInterface, STATUS)                                                                 \
-    X(QueryMonitorInterface, STATUS)                                                               \
     X(GetCaptureAddress, STATUS)                                                                   \
     X(ExcludeAdapterAccess, STATUS)                                                                \
     X(SetPowerComponentActive, STATUS)                                                             \
     X(SetPowerComponentIdle, STATUS)                                                               \
-    X(AcquirePostDisplayOwnership, STATUS)                                                         \
     X(PowerRuntimeControlRequest, STATUS)                                                          \
     X(SetPowerComponentLatency, NOTHING)                                                           \
     X(SetPowerComponentResidency, NOTHING)                                                         \
@@ -469,7 +525,6 @@ static void tell_unsupported(const void *first, const char *callback)
     X(MitigatedRangeUpdate, STATUS)                                                                \
     X(IndicateConnectorChange, STATUS)                                                             \
     X(UnblockUEFIFrameBufferRanges, STATUS)                                                        \
-    X(AcquirePostDisplayOwnership2, STATUS)                                                        \
     X(SetProtectedSessionStatus, STATUS)                                                           \
     X(PinFrameBufferForSave, STATUS)                                                               \
     X(UnpinFrameBufferForSave, STATUS)                                                             \
@@ -540,6 +595,11 @@ static void fill_interface(struct raw *raw, const struct version *version)
     kernel->DxgkCbIsFeatureEnabled = is_feature_enabled;
     kernel->DxgkCbQueryFeatureSupport = query_feature_support;
     kernel->DxgkCbInvalidateHwContext = invalidate_hw_context;
+    kernel->DxgkCbQueryVidPnInterface = query_vidpn_interface;
+    kernel->DxgkCbQueryMonitorInterface = query_monitor_interface;
+    kernel->DxgkCbIndicateChildStatus = indicate_child_status;
+    kernel->DxgkCbAcquirePostDisplayOwnership = acquire_post_display;
+    kernel->DxgkCbAcquirePostDisplayOwnership2 = acquire_post_display2;
 }
 
 /* ---- Down ---- */
@@ -629,7 +689,11 @@ static void settle(const struct raw *raw, enum miniport_ddi ddi, const void *arg
 }
 
 /* The arguments in front of the structure differ. */
+#define SLOT(ddi)         raw->table.DxgkDdi##ddi
+#define DISPLAY_SLOT(ddi) raw->present_display_only
 #define CALL_WITH(arguments, function, ddi, argument)                                              \
+    CALL_AT(SLOT(ddi), arguments, function, ddi, argument)
+#define CALL_AT(slot, arguments, function, ddi, argument)                                          \
     static NTSTATUS raw_##function(struct miniport *m, HANDLE object, argument arg)                \
     {                                                                                              \
         struct raw *raw = raw_of(m);                                                               \
@@ -637,13 +701,13 @@ static void settle(const struct raw *raw, enum miniport_ddi ddi, const void *arg
         struct running outer;                                                                      \
         NTSTATUS status;                                                                           \
                                                                                                    \
-        if (!raw->is_added || !raw->table.DxgkDdi##ddi)                                            \
+        if (!raw->is_added || !(slot))                                                             \
             return absent_or_early(raw);                                                           \
         if (!object)                                                                               \
             object = raw->device_context;                                                          \
         outer = enter(raw, MINIPORT_DDI_##ddi);                                                    \
         memcpy(before, arg, sizeof before);                                                        \
-        status = STATUS_OF(raw->table.DxgkDdi##ddi, raw->table.DxgkDdi##ddi arguments);            \
+        status = STATUS_OF(slot, slot arguments);                                                  \
         settle(raw, MINIPORT_DDI_##ddi, arg, before, sizeof before, LOANS_IS_CONST(arg));          \
         leave(outer);                                                                              \
         if (NT_SUCCESS(status))                                                                    \
@@ -652,15 +716,25 @@ static void settle(const struct raw *raw, enum miniport_ddi ddi, const void *arg
     }
 #define X(function, ddi, argument) CALL_WITH((object, arg), function, ddi, argument)
 MINIPORT_HANDLE_LIST(X)
+MINIPORT_DISPLAY_LIST(X)
+#undef X
+#define X(function, ddi, argument)                                                                 \
+    CALL_AT(DISPLAY_SLOT(ddi), (object, arg), function, ddi, argument)
+MINIPORT_DISPLAY_ONLY_LIST(X)
 #undef X
 #define X(function, ddi, argument) CALL_WITH((arg), function, ddi, argument)
 MINIPORT_ARGUMENT_LIST(X)
 #undef X
-#define VALUES_ControlInterrupt    object, arg->InterruptType, arg->EnableInterrupt
-#define VALUES_ControlInterrupt2   object, *arg
-#define VALUES_GetNodeMetadata     object, arg->NodeOrdinalAndAdapterIndex, &arg->metadata
-#define X(function, ddi, argument) CALL_WITH((VALUES_##ddi), function, ddi, argument)
+#define VALUES_ControlInterrupt                         object, arg->InterruptType, arg->EnableInterrupt
+#define VALUES_ControlInterrupt2                        object, *arg
+#define VALUES_GetNodeMetadata                          object, arg->NodeOrdinalAndAdapterIndex, &arg->metadata
+#define VALUES_QueryChildRelations                      object, arg->ChildRelations, arg->ChildRelationsSize
+#define VALUES_QueryChildStatus                         object, arg->ChildStatus, arg->NonDestructiveOnly
+#define VALUES_QueryDeviceDescriptor                    object, arg->ChildUid, arg->DeviceDescriptor
+#define VALUES_StopDeviceAndReleasePostDisplayOwnership object, arg->TargetId, arg->DisplayInfo
+#define X(function, ddi, argument)                      CALL_WITH((VALUES_##ddi), function, ddi, argument)
 MINIPORT_VALUE_LIST(X)
+MINIPORT_DISPLAY_VALUE_LIST(X)
 #undef X
 
 /* The slots of the plain DDIs take one handle, but DestroyProcess takes the adapter's before it. */
@@ -730,7 +804,7 @@ static bool raw_has(struct miniport *m, enum miniport_ddi ddi)
     case MINIPORT_DDI_##ddi:                                                                       \
         return table->DxgkDdi##ddi != NULL;
 #define X(function, ddi, argument) CASE(ddi)
-        MINIPORT_DDI_LIST(X)
+        MINIPORT_SLOT_LIST(X)
 #undef X
 #define X(function, ddi) CASE(ddi)
         MINIPORT_PLAIN_LIST(X)
@@ -745,6 +819,8 @@ static bool raw_has(struct miniport *m, enum miniport_ddi ddi)
         CASE(DpcRoutine)
         CASE(NotifySurpriseRemoval)
 #undef CASE
+    case MINIPORT_DDI_PresentDisplayOnly:
+        return raw_of(m)->present_display_only != NULL;
     case MINIPORT_DDI_COUNT:
         break;
     }
@@ -943,6 +1019,11 @@ NTSTATUS miniport_raw_create(const struct base_services *services,
 void miniport_raw_set_device_object(struct miniport *raw, PDEVICE_OBJECT device_object)
 {
     raw_of(raw)->device_object = device_object;
+}
+
+void miniport_raw_set_display_only(struct miniport *raw, PDXGKDDI_PRESENTDISPLAYONLY present)
+{
+    raw_of(raw)->present_display_only = present;
 }
 
 void miniport_raw_ask_anew(struct miniport *raw)

@@ -40,6 +40,9 @@ NTSTATUS miniport_raw_create(const struct base_services *services,
  */
 void miniport_raw_ask_anew(struct miniport *raw);
 
+/* The driver is display-only: what its table has beside the slots of a full driver's. */
+void miniport_raw_set_display_only(struct miniport *raw, PDXGKDDI_PRESENTDISPLAYONLY present);
+
 /* The device object for AddDevice, which is NULL otherwise. Borrowed for the miniport's life. */
 void miniport_raw_set_device_object(struct miniport *raw, PDEVICE_OBJECT device_object);
 

@@ -167,6 +167,19 @@ static NTSTATUS host_memory(struct miniport_host *base,
     return STATUS_PENDING;
 }
 
+static NTSTATUS host_display(struct miniport_host *base,
+                             const struct miniport_display_request *request)
+{
+    note_up(base, miniport_ask_name(request->kind),
+            request->kind == MINIPORT_ASK_IndicateChildStatus ? (const void *)request->child
+            : request->kind == MINIPORT_ASK_QueryVidPnInterface
+                ? (const void *)request->vidpn.out_interface
+            : request->kind == MINIPORT_ASK_QueryMonitorInterface
+                ? (const void *)request->monitor.out_interface
+                : (const void *)request->post.out_info);
+    return STATUS_PENDING;
+}
+
 static void host_log(struct miniport_host *base, const char *text)
 {
     note_up(base, text, NULL);
@@ -198,6 +211,7 @@ static const struct miniport_host_ops host_ops = {
     .is_feature_enabled = host_is_feature_enabled,
     .invalidate_hw_context = host_invalidate_hw_context,
     .memory = host_memory,
+    .display = host_display,
     .log = host_log,
     .unsupported = host_unsupported,
 };
@@ -389,6 +403,37 @@ static void a_wrong_device_handle_is_refused(void **state)
     assert_int_equal(host.count, 0);
 }
 
+static void questions_about_the_display_reach_the_host(void **state)
+{
+    struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    const DXGKRNL_INTERFACE *kernel = &driver.kernel;
+    const DXGK_VIDPN_INTERFACE *vidpn;
+    const DXGK_MONITOR_INTERFACE *monitor;
+    DXGK_DISPLAY_INFORMATION info;
+    DXGK_DISPLAY_OWNERSHIP_FLAGS flags;
+    DXGK_CHILD_STATUS status;
+
+    hosts_init();
+    miniport_set_host(raw, &host.host);
+    test_raw_start(raw);
+    assert_int_equal(
+        kernel->DxgkCbQueryVidPnInterface(NULL, DXGK_VIDPN_INTERFACE_VERSION_V1, &vidpn),
+        STATUS_PENDING);
+    assert_int_equal(kernel->DxgkCbQueryMonitorInterface(
+                         kernel->DeviceHandle, DXGK_MONITOR_INTERFACE_VERSION_V1, &monitor),
+                     STATUS_PENDING);
+    assert_int_equal(kernel->DxgkCbIndicateChildStatus(kernel->DeviceHandle, &status),
+                     STATUS_PENDING);
+    assert_int_equal(kernel->DxgkCbAcquirePostDisplayOwnership(kernel->DeviceHandle, &info),
+                     STATUS_PENDING);
+    assert_int_equal(
+        kernel->DxgkCbAcquirePostDisplayOwnership2(kernel->DeviceHandle, &info, &flags),
+        STATUS_PENDING);
+    assert_int_equal(host.count, 5);
+    assert_int_equal(kernel->DxgkCbIndicateChildStatus(NULL, &status), STATUS_INVALID_PARAMETER);
+    miniport_destroy(raw);
+}
+
 struct slot_count {
     unsigned supported;
     unsigned unsupported;
@@ -421,6 +466,11 @@ static void call_unsupported_slot(char **columns, void *context)
         "DxgkCbIsFeatureEnabled",
         "DxgkCbQueryFeatureSupport",
         "DxgkCbInvalidateHwContext",
+        "DxgkCbQueryVidPnInterface",
+        "DxgkCbQueryMonitorInterface",
+        "DxgkCbIndicateChildStatus",
+        "DxgkCbAcquirePostDisplayOwnership",
+        "DxgkCbAcquirePostDisplayOwnership2",
     };
     struct slot_count *count = context;
     size_t offset = (size_t)strtoull(columns[3], NULL, 10);
@@ -489,8 +539,8 @@ static void every_other_callback_tells_its_name(void **state)
     miniport_set_host(raw, &host.host);
     test_raw_start(raw);
     test_read_layout("DXGKRNL_INTERFACE", call_unsupported_slot, &count);
-    assert_int_equal(count.supported, 23 + MINIPORT_MEMORY_COUNT);
-    assert_int_equal(count.unsupported, 47 - MINIPORT_MEMORY_COUNT);
+    assert_int_equal(count.supported, 23 + MINIPORT_MEMORY_COUNT + MINIPORT_ASK_COUNT);
+    assert_int_equal(count.unsupported, 47 - MINIPORT_MEMORY_COUNT - MINIPORT_ASK_COUNT);
     assert_int_equal(count.supported + count.unsupported,
                      (sizeof *kernel - offsetof(DXGKRNL_INTERFACE, DxgkCbEvalAcpiMethod)) /
                          sizeof(void *));
@@ -672,6 +722,7 @@ static void what_a_driver_may_only_read_is_put_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(questions_about_the_display_reach_the_host),
         cmocka_unit_test(callbacks_reach_the_host),
         cmocka_unit_test(memory_callbacks_reach_the_host),
         cmocka_unit_test(a_wrong_device_handle_is_refused),

@@ -6,7 +6,7 @@ static void every_ddi_reaches_its_slot(void **state)
     struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
     DXGKARG_GETROOTPAGETABLESIZE size = {.NumberOfPte = 512};
     char object = 0;
-    uint64_t argument[128] = {0}; /* the largest structure fits */
+    uint64_t argument[256] = {0}; /* the largest structure fits */
 
     test_raw_start(raw);
     /* SetRootPageTable returns nothing, which is success. */
@@ -22,6 +22,8 @@ static void every_ddi_reaches_its_slot(void **state)
     miniport_##function(raw, NULL, (type)(void *)&argument);                                       \
     assert_ptr_equal(driver.object, &driver.adapter);
     MINIPORT_HANDLE_LIST(X)
+    MINIPORT_DISPLAY_LIST(X)
+    MINIPORT_DISPLAY_ONLY_LIST(X)
 #undef X
 #define X(function, ddi, type)                                                                     \
     assert_true(miniport_has(raw, MINIPORT_DDI_##ddi));                                            \
@@ -54,6 +56,31 @@ static void every_ddi_reaches_its_slot(void **state)
         assert_ptr_equal(driver.object, &driver.adapter);
         assert_int_equal(driver.node, 5);
         assert_int_equal(node.metadata.Flags.Value, 3);
+    }
+    {
+        DXGK_CHILD_DESCRIPTOR relations;
+        DXGK_CHILD_STATUS status;
+        DXGK_DEVICE_DESCRIPTOR descriptor;
+        DXGK_DISPLAY_INFORMATION info;
+        const struct miniport_children children = {&relations, 96};
+        const struct miniport_child_status asked = {&status, TRUE};
+        const struct miniport_descriptor described = {7, &descriptor};
+        const struct miniport_post_display post = {8, &info};
+
+        assert_int_equal(miniport_query_child_relations(raw, NULL, &children), STATUS_PENDING);
+        assert_ptr_equal(driver.argument, &relations);
+        assert_int_equal(driver.number, 96);
+        assert_int_equal(miniport_query_child_status(raw, NULL, &asked), STATUS_PENDING);
+        assert_ptr_equal(driver.argument, &status);
+        assert_int_equal(driver.number, TRUE);
+        assert_int_equal(miniport_query_device_descriptor(raw, NULL, &described), STATUS_PENDING);
+        assert_ptr_equal(driver.argument, &descriptor);
+        assert_int_equal(driver.number, 7);
+        assert_int_equal(miniport_stop_device_and_release_post_display_ownership(raw, NULL, &post),
+                         STATUS_PENDING);
+        assert_ptr_equal(driver.argument, &info);
+        assert_int_equal(driver.number, 8);
+        assert_ptr_equal(driver.object, &driver.adapter);
     }
 #define X(function, ddi)                                                                           \
     assert_true(miniport_has(raw, MINIPORT_DDI_##ddi));                                            \

@@ -28,6 +28,8 @@ static NTSTATUS note(const char *function, const void *object, const void *argum
         return note(#ddi, object, argument);                                                       \
     }
 MINIPORT_HANDLE_LIST(X)
+MINIPORT_DISPLAY_LIST(X)
+MINIPORT_DISPLAY_ONLY_LIST(X)
 #undef X
 #define X(function, ddi, type)                                                                     \
     static NTSTATUS NTAPI fake_##ddi(PVOID argument)                                               \
@@ -58,6 +60,34 @@ static NTSTATUS NTAPI fake_GetNodeMetadata(const HANDLE object, UINT node,
     driver.node = node;
     metadata->Flags.Value = 3;
     return note("GetNodeMetadata", object, metadata);
+}
+
+static NTSTATUS NTAPI fake_QueryChildRelations(const PVOID object, DXGK_CHILD_DESCRIPTOR *relations,
+                                               ULONG bytes)
+{
+    driver.number = bytes;
+    return note("QueryChildRelations", object, relations);
+}
+
+static NTSTATUS NTAPI fake_QueryChildStatus(const PVOID object, DXGK_CHILD_STATUS *status,
+                                            BOOLEAN is_gentle)
+{
+    driver.number = is_gentle;
+    return note("QueryChildStatus", object, status);
+}
+
+static NTSTATUS NTAPI fake_QueryDeviceDescriptor(const PVOID object, ULONG child,
+                                                 DXGK_DEVICE_DESCRIPTOR *descriptor)
+{
+    driver.number = child;
+    return note("QueryDeviceDescriptor", object, descriptor);
+}
+
+static NTSTATUS NTAPI fake_StopDeviceAndReleasePostDisplayOwnership(
+    const PVOID object, D3DDDI_VIDEO_PRESENT_TARGET_ID target, DXGK_DISPLAY_INFORMATION *info)
+{
+    driver.number = target;
+    return note("StopDeviceAndReleasePostDisplayOwnership", object, info);
 }
 
 static NTSTATUS NTAPI fake_DestroyProcess(const HANDLE adapter, const HANDLE process)
@@ -161,7 +191,7 @@ DRIVER_INITIALIZATION_DATA *test_raw_table(ULONG version)
     full.Version = version;
 #define SET(ddi)               full.DxgkDdi##ddi = (void *)fake_##ddi;
 #define X(function, ddi, type) SET(ddi)
-    MINIPORT_DDI_LIST(X)
+    MINIPORT_SLOT_LIST(X)
 #undef X
 #define X(function, ddi) SET(ddi)
     MINIPORT_PLAIN_LIST(X)
@@ -187,6 +217,7 @@ struct miniport *test_raw_create(ULONG version)
 
     memset(&driver, 0, sizeof driver);
     assert_int_equal(miniport_raw_create(base_services_libc(), table, &raw), STATUS_SUCCESS);
+    miniport_raw_set_display_only(raw, (void *)fake_PresentDisplayOnly);
     free(table);
     return raw;
 }

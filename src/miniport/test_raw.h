@@ -37,6 +37,7 @@ struct test_driver {
     bool is_for_all;                     /* ... and all others with an argument */
     DXGKARG_CONTROLINTERRUPT2 interrupt; /* of either ControlInterrupt */
     UINT node;                           /* of GetNodeMetadata */
+    ULONG number;                        /* beside the pointer, of DDIs of children */
     DXGK_WDDMVERSION wddm;               /* 0: QueryAdapterInfo is like the others */
 };
 

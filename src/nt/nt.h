@@ -150,6 +150,13 @@ PDEVICE_OBJECT nt_physical_device(struct nt *nt);
 void nt_set_loading(struct nt *nt, void *loading);
 void *nt_loading(const struct nt *nt);
 
+/* The driver that is loaded is display-only, and presents with this function; NULL: it has none. */
+void nt_set_display_only(struct nt *nt, const void *present);
+bool nt_is_display_only(const struct nt *nt, const void **out_present);
+
+/* A function of the bench as the driver may call it; NULL: no memory. */
+const void *nt_function_for_driver(struct nt *nt, const void *function);
+
 /*
  * From now on one of four accesses to a register, by the functions for it, takes up to so many ns.
  * What happens meanwhile is as in KeStallExecutionProcessor: interrupts come where the driver's
@@ -180,7 +187,7 @@ void nt_finish_unload(struct nt *nt);
 /*
  * The function that registers a driver, for those that ask the graphics kernel's device for it.
  */
-void nt_set_registrar(struct nt *nt, const void *function);
+void nt_set_registrar(struct nt *nt, const void *function, const void *display_only);
 
 /*
  * Functions that the image calls and that are not services of the kernel: reports name them. Lent

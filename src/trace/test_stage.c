@@ -295,6 +295,12 @@ static NTSTATUS top_memory(struct miniport_host *host,
     return request->kind == MINIPORT_MEMORY_free_adl ? STATUS_INVALID_HANDLE : STATUS_SUCCESS;
 }
 
+static NTSTATUS top_display(struct miniport_host *host,
+                            const struct miniport_display_request *request)
+{
+    return STATUS_GRAPHICS_INVALID_VIDPN;
+}
+
 static void top_unsupported(struct miniport_host *host, const char *callback)
 {
 }

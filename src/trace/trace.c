@@ -683,6 +683,19 @@ static NTSTATUS up_memory(struct miniport_host *host, const struct miniport_memo
     return status;
 }
 
+static NTSTATUS up_display(struct miniport_host *host,
+                           const struct miniport_display_request *request)
+{
+    struct trace *trace = trace_of_host(host);
+    struct trace_event event;
+    NTSTATUS status;
+
+    begin_up(trace, TRACE_CALLBACK_display, request, 0, 0, &event);
+    status = miniport_host_forward_ops.display(host, request);
+    end_up(trace, status, 0, &event);
+    return status;
+}
+
 static void up_log(struct miniport_host *host, const char *text)
 {
     struct trace *trace = trace_of_host(host);

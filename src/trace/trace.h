@@ -45,7 +45,8 @@
     X(destroy_context_allocation, "DxgkCbDestroyContextAllocation")                                \
     X(map_context_allocation, "DxgkCbMapContextAllocation")                                        \
     X(update_context_allocation, "DxgkCbUpdateContextAllocation")                                  \
-    X(memory, "memory") /* of a request: trace_event_name() */                                     \
+    X(memory, "memory")   /* of a request: trace_event_name() */                                   \
+    X(display, "display") /* of a request, too */                                                  \
     X(log, "DxgkCbLogEtwEvent")                                                                    \
     X(unsupported, "unsupported")                                                                  \
     X(is_feature_enabled, "DxgkCbIsFeatureEnabled")                                                \
@@ -87,7 +88,7 @@ struct trace_event {
     unsigned operation;           /* of BuildPagingBuffer, as it was before the call */
     /*
      * The DDI's or the callback's argument structure; for log and unsupported the text, for memory
-     * the request; NULL if there is none.
+     * and display the request; NULL if there is none.
      */
     const void *argument;
     NTSTATUS status; /* after; success for what returns none */

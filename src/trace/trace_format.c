@@ -604,6 +604,110 @@ static void put_plain_argument(struct trace_line *line, const struct trace_event
         trace_put_number(line, "Visible", arg->Visible);
         break;
     }
+    case MINIPORT_DDI_IsSupportedVidPn: {
+        const DXGKARG_ISSUPPORTEDVIDPN *arg = argument;
+
+        if (is_after)
+            trace_put_number(line, "IsVidPnSupported", arg->IsVidPnSupported);
+        break;
+    }
+    case MINIPORT_DDI_EnumVidPnCofuncModality: {
+        const DXGKARG_ENUMVIDPNCOFUNCMODALITY *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_number(line, "EnumPivotType", (uint64_t)arg->EnumPivotType);
+        trace_put_hex(line, "VidPnSourceId", arg->EnumPivot.VidPnSourceId);
+        trace_put_hex(line, "VidPnTargetId", arg->EnumPivot.VidPnTargetId);
+        break;
+    }
+    case MINIPORT_DDI_CommitVidPn: {
+        const DXGKARG_COMMITVIDPN *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_hex(line, "AffectedVidPnSourceId", arg->AffectedVidPnSourceId);
+        trace_put_number(line, "PathPowerTransition", arg->Flags.PathPowerTransition);
+        trace_put_number(line, "PathPoweredOff", arg->Flags.PathPoweredOff);
+        break;
+    }
+    case MINIPORT_DDI_PresentDisplayOnly: {
+        const DXGKARG_PRESENT_DISPLAYONLY *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_number(line, "VidPnSourceId", arg->VidPnSourceId);
+        trace_put_number(line, "BytesPerPixel", arg->BytesPerPixel);
+        trace_put_number(line, "Pitch", (uint64_t)arg->Pitch);
+        trace_put_number(line, "NumMoves", arg->NumMoves);
+        trace_put_number(line, "NumDirtyRects", arg->NumDirtyRects);
+        break;
+    }
+    case MINIPORT_DDI_SetPointerPosition: {
+        const DXGKARG_SETPOINTERPOSITION *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_number(line, "X", (uint64_t)(int64_t)arg->X);
+        trace_put_number(line, "Y", (uint64_t)(int64_t)arg->Y);
+        trace_put_hex(line, "Flags", arg->Flags.Value);
+        break;
+    }
+    case MINIPORT_DDI_SetPointerShape: {
+        const DXGKARG_SETPOINTERSHAPE *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_hex(line, "Flags", arg->Flags.Value);
+        trace_put_number(line, "Width", arg->Width);
+        trace_put_number(line, "Height", arg->Height);
+        trace_put_number(line, "Pitch", arg->Pitch);
+        break;
+    }
+    case MINIPORT_DDI_QueryChildRelations: {
+        const struct miniport_children *arg = argument;
+
+        if (!is_after)
+            trace_put_number(line, "ChildRelationsSize", arg->ChildRelationsSize);
+        break;
+    }
+    case MINIPORT_DDI_QueryChildStatus: {
+        const struct miniport_child_status *arg = argument;
+
+        if (!arg->ChildStatus)
+            break;
+        trace_put_hex(line, "ChildUid", arg->ChildStatus->ChildUid);
+        trace_put_number(line, is_after ? "Connected" : "Type",
+                         is_after ? arg->ChildStatus->HotPlug.Connected
+                                  : (uint64_t)arg->ChildStatus->Type);
+        break;
+    }
+    case MINIPORT_DDI_QueryDeviceDescriptor: {
+        const struct miniport_descriptor *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_hex(line, "ChildUid", arg->ChildUid);
+        if (!arg->DeviceDescriptor)
+            break;
+        trace_put_number(line, "DescriptorOffset", arg->DeviceDescriptor->DescriptorOffset);
+        trace_put_number(line, "DescriptorLength", arg->DeviceDescriptor->DescriptorLength);
+        break;
+    }
+    case MINIPORT_DDI_StopDeviceAndReleasePostDisplayOwnership: {
+        const struct miniport_post_display *arg = argument;
+
+        if (!is_after) {
+            trace_put_hex(line, "TargetId", arg->TargetId);
+            break;
+        }
+        if (!arg->DisplayInfo)
+            break;
+        trace_put_number(line, "Width", arg->DisplayInfo->Width);
+        trace_put_number(line, "Height", arg->DisplayInfo->Height);
+        trace_put_number(line, "Pitch", arg->DisplayInfo->Pitch);
+        break;
+    }
     case MINIPORT_DDI_Escape: {
         const DXGKARG_ESCAPE *arg = argument;
 
@@ -1064,6 +1168,8 @@ const char *trace_event_name(const struct trace_event *event)
 {
     if (!event->is_callback)
         return miniport_ddi_name(event->ddi);
+    if (event->callback == TRACE_CALLBACK_display)
+        return miniport_ask_name(((const struct miniport_display_request *)event->argument)->kind);
     if (event->callback == TRACE_CALLBACK_memory)
         return miniport_memory_name(
             ((const struct miniport_memory_request *)event->argument)->kind);

@@ -122,6 +122,20 @@ static void callbacks_nest_inside_the_calls(void **state)
     stage_fini(&stage);
 }
 
+static void questions_about_the_display_have_their_names(void **state)
+{
+    const struct miniport_display_request request = {.kind = MINIPORT_ASK_QueryVidPnInterface};
+    struct miniport_host *host;
+    struct stage stage;
+
+    stage_init(&stage, true);
+    host = bottom_state.host;
+    assert_int_equal(host->ops->display(host, &request), STATUS_GRAPHICS_INVALID_VIDPN);
+    assert_lines(&stage, "> DxgkCbQueryVidPnInterface\n"
+                         "< DxgkCbQueryVidPnInterface 0xC01E0303\n");
+    stage_fini(&stage);
+}
+
 static void the_life_of_a_device_has_its_lines(void **state)
 {
     struct stage stage;
@@ -472,6 +486,7 @@ static void interrupts_and_queries_have_the_names_of_the_fact_table(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(questions_about_the_display_have_their_names),
         cmocka_unit_test(every_ddi_is_counted_and_passes_unchanged),
         cmocka_unit_test(operations_and_bytes_are_counted),
         cmocka_unit_test(callbacks_nest_inside_the_calls),

@@ -2,7 +2,7 @@
  * Scan-out: addresses and visibility of sources, pointer, palette, overlays, capture, and the
  * present of display-only drivers.
  *
- * Place   include/wdk/d3dkmddi. Outside the memory contract: the bench calls none of these DDIs.
+ * Place   include/wdk/d3dkmddi. Outside the memory contract: the bench calls few of these DDIs.
  * Source  The public DDI reference: members in its order, bits by the masks that it gives.
  */
 #ifndef D3DKMDDI_DISPLAY_H

@@ -1,8 +1,8 @@
 /*
  * Monitors: what DxgkCbQueryMonitorInterface hands out, and sets of monitor modes.
  *
- * Place   include/wdk/d3dkmddi. Outside the memory contract: the bench has no monitors, and
- *         DxgkCbQueryMonitorInterface fails by name.
+ * Place   include/wdk/d3dkmddi. Outside the memory contract: src/display has these functions, and
+ *         the bench has monitors for display-only drivers alone.
  * Source  The public DDI reference: members and parameters in its order.
  */
 #ifndef D3DKMDDI_MONITOR_H

@@ -2,8 +2,8 @@
  * Video present networks: the functions that a driver calls on them, and the arguments of the
  * DDIs that negotiate modes.
  *
- * Place   include/wdk/d3dkmddi. Outside the memory contract: the bench calls none of these DDIs,
- *         and DxgkCbQueryVidPnInterface has no network to hand out and fails by name.
+ * Place   include/wdk/d3dkmddi. Outside the memory contract: the bench calls these DDIs of
+ *         display-only drivers alone, and src/display has the networks.
  * Source  The public DDI reference: members and parameters in its order.
  */
 #ifndef D3DKMDDI_VIDPN_H

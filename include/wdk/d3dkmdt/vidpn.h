@@ -2,8 +2,8 @@
  * Video present networks: modes of sources and targets, the paths between them, their handles.
  *
  * Place   include/wdk/d3dkmdt, above video.h; included by d3dkmdt.h. d3dkmddi/vidpn.h has the
- *         functions that take these. The bench has no video present network: see
- *         DXGK_VIDPN_INTERFACE.
+ *         functions that take these. The bench has networks for display-only
+ *         drivers alone (src/display).
  * Values  See video.h. Rotations are numbered by D3DKMDT_VPPR_GET_CONTENT_ROTATION's table.
  * Source  The public DDI reference (d3dkmdt.h).
  */

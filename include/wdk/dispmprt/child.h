@@ -2,7 +2,7 @@
  * Children of an adapter: video outputs, what is plugged into them, and the boot display.
  *
  * Place   include/wdk/dispmprt. Included by dispmprt.h. Outside the memory contract: the bench asks
- *         no driver for its children, and takes no notice of DxgkCbIndicateChildStatus.
+ *         display-only drivers alone for their children.
  * Source  The public DDI reference (dispmprt.h, video.h): members in its order.
  */
 #ifndef DISPMPRT_CHILD_H

@@ -1,8 +1,8 @@
 /*
  * The table of a driver that only displays (KMDOD) and its registration.
  *
- * Place   include/wdk/dispmprt. Included by dispmprt.h. Such a driver has no memory to manage: its
- *         registration fails with STATUS_NOT_SUPPORTED, which the run's report names.
+ * Place   include/wdk/dispmprt. Included by dispmprt.h. Such a driver has no memory to manage: the
+ *         bench plays it without a manager (src/bench/run/run_screen.c).
  * Source  The public DDI reference: members in its order.
  */
 #ifndef DISPMPRT_DISPLAY_ONLY_H

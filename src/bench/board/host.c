@@ -1,6 +1,7 @@
 #include "bench/board/host.h"
 #include "check/report/decode.h"
 
+#include "display/display.h"
 #include "miniport/raw.h"
 #include "nt/memory/device_memory.h"
 
@@ -19,6 +20,21 @@ struct loading {
     DRIVER_INITIALIZATION_DATA *registered;
     bool has_registered;
 };
+
+/* Those that both tables have. */
+/* clang-format off */
+#define HOST_DISPLAY_ONLY_SLOTS(X)                                                                 \
+    X(AddDevice) X(StartDevice) X(StopDevice) X(RemoveDevice) X(DispatchIoRequest)                 \
+    X(InterruptRoutine) X(DpcRoutine) X(QueryChildRelations) X(QueryChildStatus)                   \
+    X(QueryDeviceDescriptor) X(SetPowerState) X(NotifyAcpiEvent) X(ResetDevice) X(Unload)          \
+    X(QueryInterface) X(ControlEtwLogging) X(QueryAdapterInfo) X(SetPalette) X(SetPointerPosition) \
+    X(SetPointerShape) X(Escape) X(CollectDbgInfo) X(IsSupportedVidPn) X(RecommendFunctionalVidPn) \
+    X(EnumVidPnCofuncModality) X(SetVidPnSourceVisibility) X(CommitVidPn)                          \
+    X(UpdateActiveVidPnPresentPath) X(RecommendMonitorModes) X(GetScanLine)                        \
+    X(QueryVidPnHWCapability) X(StopDeviceAndReleasePostDisplayOwnership) X(SystemDisplayEnable)   \
+    X(SystemDisplayWrite) X(GetChildContainerId) X(ControlInterrupt) X(SetPowerComponentFState)    \
+    X(PowerRuntimeControlRequest) X(NotifySurpriseRemoval)
+/* clang-format on */
 
 NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath,
                               PDRIVER_INITIALIZATION_DATA DriverInitializationData)
@@ -39,6 +55,33 @@ NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STRING Regis
     loading->has_registered = true;
     nt_take_driver_over(nt);
     return STATUS_SUCCESS;
+}
+
+/*
+ * The slots of a display-only driver's table have the names of a full driver's, but for one. They
+ * stand in its order, and the newest is that of WDDM 2.0.
+ */
+NTSTATUS NTAPI DxgkInitializeDisplayOnlyDriver(PDRIVER_OBJECT DriverObject,
+                                               PUNICODE_STRING RegistryPath,
+                                               PKMDDOD_INITIALIZATION_DATA KmdDodInitializationData)
+{
+    const KMDDOD_INITIALIZATION_DATA *from = KmdDodInitializationData;
+    DRIVER_INITIALIZATION_DATA table = {0};
+    NTSTATUS status;
+
+    if (!from)
+        return STATUS_INVALID_PARAMETER;
+    table.Version = from->Version;
+#define SLOT(name) table.DxgkDdi##name = from->DxgkDdi##name;
+    HOST_DISPLAY_ONLY_SLOTS(SLOT)
+    if (from->Version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0) {
+        SLOT(PowerRuntimeSetDeviceHandle)
+    }
+#undef SLOT
+    status = DxgkInitialize(DriverObject, RegistryPath, &table);
+    if (NT_SUCCESS(status))
+        nt_set_display_only(nt_current_or_none(), (const void *)from->DxgkDdiPresentDisplayOnly);
+    return status;
 }
 
 /* In DriverEntry it undoes DxgkInitialize(); where the driver is unloaded, that goes on. */
@@ -290,6 +333,8 @@ static void notify_interrupt(struct miniport_host *base,
 
     if (host->vidmm)
         vidmm_notify_interrupt(host->vidmm, data);
+    else if (host->interrupted)
+        host->interrupted(host->display_context, data);
 }
 
 static void tell_manager(void *context)
@@ -298,6 +343,8 @@ static void tell_manager(void *context)
 
     if (host->vidmm)
         vidmm_notify_dpc(host->vidmm);
+    else if (host->dpc_notified)
+        host->dpc_notified(host->display_context);
 }
 
 static void notify_dpc(struct miniport_host *base)
@@ -520,6 +567,55 @@ static NTSTATUS give_memory(struct miniport_host *base,
     return STATUS_INVALID_PARAMETER;
 }
 
+static NTSTATUS acquire_post(struct bench_host *host,
+                             const struct miniport_display_request *request)
+{
+    if (!request->post.out_info ||
+        (request->kind == MINIPORT_ASK_AcquirePostDisplayOwnership2 && !request->post.out_flags))
+        return STATUS_INVALID_PARAMETER;
+    if (!host->post.Width)
+        return STATUS_GRAPHICS_NOT_POST_DEVICE_DRIVER;
+    *request->post.out_info = host->post;
+    if (request->post.out_flags)
+        request->post.out_flags->FrameBufferState = host->post.TargetId == D3DDDI_ID_UNINITIALIZED
+                                                        ? FrameBufferStateInitializedByFirmware
+                                                        : FrameBufferStateInitializedByDriver;
+    return STATUS_SUCCESS;
+}
+
+/* Without a display nothing here has an answer. */
+static NTSTATUS answer_display(struct miniport_host *base,
+                               const struct miniport_display_request *request)
+{
+    struct bench_host *host = host_from(base);
+
+    if (!host->display) {
+        note_unsupported(base, miniport_ask_name(request->kind));
+        return STATUS_NOT_SUPPORTED;
+    }
+    switch (request->kind) {
+    case MINIPORT_ASK_QueryVidPnInterface:
+        return display_query_vidpn_interface(host->display, request->vidpn.network,
+                                             request->vidpn.version, request->vidpn.out_interface);
+    case MINIPORT_ASK_QueryMonitorInterface:
+        return display_query_monitor_interface(host->display, request->adapter,
+                                               request->monitor.version,
+                                               request->monitor.out_interface);
+    case MINIPORT_ASK_IndicateChildStatus:
+        if (!request->child)
+            return STATUS_INVALID_PARAMETER;
+        if (host->child_changed)
+            host->child_changed(host->display_context, request->child);
+        return STATUS_SUCCESS;
+    case MINIPORT_ASK_AcquirePostDisplayOwnership:
+    case MINIPORT_ASK_AcquirePostDisplayOwnership2:
+        return acquire_post(host, request);
+    case MINIPORT_ASK_COUNT:
+        break;
+    }
+    return STATUS_INVALID_PARAMETER;
+}
+
 static void write_log(struct miniport_host *base, const char *text)
 {
     struct bench_host *host = host_from(base);
@@ -549,6 +645,7 @@ static const struct miniport_host_ops host_ops = {
     .is_feature_enabled = is_feature_enabled,
     .invalidate_hw_context = invalidate_hw_context,
     .memory = give_memory,
+    .display = answer_display,
     .log = write_log,
     .unsupported = note_unsupported,
 };

@@ -1,7 +1,8 @@
 /*
  * Host: the graphics kernel that a linked-in driver meets, as far as one adapter goes.
  *
- * Place      bench. Implements DxgkInitialize, which hands over the driver's table, and struct
+ * Place      bench. Implements DxgkInitialize and DxgkInitializeDisplayOnlyDriver, which hand over
+ *            the driver's table, and struct
  *            miniport_host, which is what the driver calls afterwards.
  * Model      A driver's DxgkDdiInterruptRoutine runs when the machine raises its line. A deferred
  *            procedure call that it queues is an event of the machine, some hundred nanoseconds
@@ -30,6 +31,8 @@
 
 #define HOST_MOST_LACKED 16
 
+struct display;
+
 struct bench_host {
     struct miniport_host base;
     struct machine *machine;
@@ -54,6 +57,15 @@ struct bench_host {
     unsigned lacked_count;
     void (*log)(void *context, const char *text);
     void *log_context;
+
+    /* Where modes are negotiated; NULL: what the driver asks about them has no answer. */
+    struct display *display;
+    DXGK_DISPLAY_INFORMATION post; /* the boot display; a width of 0: the device is none */
+    void *display_context;
+    void (*child_changed)(void *context, const DXGK_CHILD_STATUS *status);
+    /* What the driver reports where there is no memory manager; each may be NULL. */
+    void (*interrupted)(void *context, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
+    void (*dpc_notified)(void *context);
 };
 
 /* The kernel services say at which IRQL the driver runs. STATUS_NO_MEMORY. */

@@ -124,6 +124,7 @@ bool driver_file_find(const char *name, struct run_driver *out_driver)
     *out_driver = (struct run_driver){.name = name,
                                       .image_path = name,
                                       .wddm = wddm,
+                                      .is_display_only = last.traits.is_display_only,
                                       .gpu = last.traits.gpu[0] ? last.traits.gpu : NULL};
     choose_level(&last.traits, out_driver);
     if (is_new && ask_started && last.traits.version < last.traits.registered) {

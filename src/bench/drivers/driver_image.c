@@ -45,6 +45,7 @@ struct driver_image {
     struct boundary *boundary;
     struct missing *missing;
     DRIVER_INITIALIZATION_DATA own;     /* its table, as it registered it */
+    const void *present_display_only;   /* of a display-only driver, beside its table */
     DXGKDDI_START_DEVICE *start_device; /* the driver's, behind the boundary */
     DXGKRNL_INTERFACE kernel;           /* the table that the driver gets */
     uint64_t breaches[64];              /* of the calling convention, that were told */
@@ -155,6 +156,8 @@ const void *driver_image_service(const char *name, bool *out_is_direct)
         return row->address;
     if (strcmp(name, "DxgkInitialize") == 0)
         return (const void *)DxgkInitialize;
+    if (strcmp(name, "DxgkInitializeDisplayOnlyDriver") == 0)
+        return (const void *)DxgkInitializeDisplayOnlyDriver;
     if (strcmp(name, "DxgkUnInitialize") == 0)
         return (const void *)DxgkUnInitialize;
     return NULL;
@@ -350,7 +353,8 @@ bool driver_image_load(const struct base_services *services, const char *path, s
     nt_set_image(nt, driver->image, driver->file);
     if (driver->missing)
         nt_set_lacking(nt, &driver->missing->lacking);
-    nt_set_registrar(nt, (const void *)DxgkInitialize);
+    nt_set_registrar(nt, (const void *)DxgkInitialize,
+                     (const void *)DxgkInitializeDisplayOnlyDriver);
     loaded = driver;
     cage_set_reporter(tell_system_call, driver);
     crash_recorder_set_locator(tell_place);
@@ -396,6 +400,18 @@ void driver_image_abandon(struct driver_image *driver)
         boundary_abandon(driver->boundary);
 }
 
+static bool name_function(const struct driver_image *driver, uint64_t address, char *text,
+                          size_t size)
+{
+    struct image_symbol symbol;
+
+    if (!image_symbol_at(driver->image, address, &symbol))
+        return false;
+    snprintf(text, size, "%s!%.80s (+0x%llx)", driver->file, symbol.name,
+             (unsigned long long)(address - image_base(driver->image)));
+    return true;
+}
+
 bool driver_image_function(const struct driver_image *driver, const char *ddi, char *text,
                            size_t size)
 {
@@ -405,7 +421,7 @@ bool driver_image_function(const struct driver_image *driver, const char *ddi, c
     } slots[] = {
 #define SLOT(ddi)                  {"DxgkDdi" #ddi, offsetof(DRIVER_INITIALIZATION_DATA, DxgkDdi##ddi)},
 #define X(function, ddi, argument) SLOT(ddi)
-        MINIPORT_DDI_LIST(X)
+        MINIPORT_SLOT_LIST(X)
 #undef X
 #define X(function, ddi) SLOT(ddi)
             MINIPORT_PLAIN_LIST(X)
@@ -414,22 +430,20 @@ bool driver_image_function(const struct driver_image *driver, const char *ddi, c
                     SLOT(InterruptRoutine) SLOT(DpcRoutine) SLOT(SetPowerState)
 #undef SLOT
     };
+    static const char present[] = "DxgkDdiPresentDisplayOnly";
     size_t length = strspn(ddi, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
 
     if (!driver)
         return false;
+    if (length == sizeof present - 1 && memcmp(present, ddi, length) == 0)
+        return name_function(driver, (uintptr_t)driver->present_display_only, text, size);
     for (size_t i = 0; i < ARRAY_COUNT(slots); i++) {
-        struct image_symbol symbol;
         uint64_t address;
 
         if (strlen(slots[i].name) != length || memcmp(slots[i].name, ddi, length) != 0)
             continue;
         memcpy(&address, (const char *)&driver->own + slots[i].offset, sizeof address);
-        if (!image_symbol_at(driver->image, address, &symbol))
-            return false;
-        snprintf(text, size, "%s!%.80s (+0x%llx)", driver->file, symbol.name,
-                 (unsigned long long)(address - image_base(driver->image)));
-        return true;
+        return name_function(driver, address, text, size);
     }
     return false;
 }
@@ -503,12 +517,20 @@ NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_D
     DRIVER_INITIALIZE *function = (DRIVER_INITIALIZE *)boundary_entry(driver->boundary, entry);
     NTSTATUS status =
         function ? host_load_driver(driver->nt, function, out_data) : STATUS_NO_MEMORY;
+    const void *present;
 
     if (!NT_SUCCESS(status))
         return status;
     driver->own = *out_data;
     if (!pass_boundary(driver->boundary, &out_data->DxgkDdiAddDevice, out_data + 1, boundary_entry))
         return STATUS_NO_MEMORY;
+    if (nt_is_display_only(driver->nt, &present) && present) {
+        driver->present_display_only = present;
+        present = boundary_entry(driver->boundary, present);
+        if (!present)
+            return STATUS_NO_MEMORY;
+        nt_set_display_only(driver->nt, present);
+    }
     driver->start_device = out_data->DxgkDdiStartDevice;
     if (driver->start_device)
         out_data->DxgkDdiStartDevice = start_device;

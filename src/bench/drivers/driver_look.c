@@ -38,7 +38,7 @@ static struct {
     struct nt *nt;
     bool is_loaded;
     char missing[160]; /* what DriverEntry called and the bench does not have, ", " between them */
-    bool is_display_only, is_kmdf;
+    bool is_kmdf;
 } entered;
 
 /* Ends the process: it says what the driver did, and where, as far as that is known. */
@@ -96,7 +96,6 @@ static void note_missing(void *context, const char *name)
 {
     size_t used = strlen(entered.missing);
 
-    entered.is_display_only |= strcmp(name, "DxgkInitializeDisplayOnlyDriver") == 0;
     entered.is_kmdf |= strncmp(name, "Wdf", 3) == 0;
     if (!strstr(entered.missing, name) && used + strlen(name) + 3 < sizeof entered.missing)
         snprintf(entered.missing + used, sizeof entered.missing - used, "%s%s", used ? ", " : "",
@@ -115,8 +114,7 @@ static void tell_unregistered(const char *path, NTSTATUS status,
     if (entered.missing[0] && used > 0 && (size_t)used < sizeof out->error)
         snprintf(out->error + used, sizeof out->error - (size_t)used,
                  "; it called %s, which the bench does not have%s", entered.missing,
-                 entered.is_display_only ? " (a display-only driver has no memory DDIs to check)"
-                 : entered.is_kmdf
+                 entered.is_kmdf
                      ? " (KMDF's loader; a display miniport registers with DxgkInitialize)"
                      : "");
 }
@@ -177,6 +175,7 @@ static void look(const char *path, struct driver_traits *out)
     struct machine_config config;
     struct driver_image *driver;
     DRIVER_INITIALIZATION_DATA data;
+    const void *present;
     NTSTATUS status;
     struct nt *nt;
 
@@ -204,8 +203,11 @@ static void look(const char *path, struct driver_traits *out)
         out->registered = out->version = data.Version;
         out->is_physical = data.Version < DXGKDDI_INTERFACE_VERSION_WDDM2_0 ||
                            (!data.DxgkDdiSubmitCommandVirtual && data.DxgkDdiRender);
+        out->is_display_only = nt_is_display_only(nt, &present);
+        out->is_physical |= out->is_display_only;
         out->is_known = true;
-        look_at_caps(services, &data, out);
+        if (!out->is_display_only)
+            look_at_caps(services, &data, out);
     } else {
         tell_unregistered(path, status, &data, out);
     }
@@ -218,6 +220,7 @@ static void validate_traits(struct driver_traits *traits)
 {
     traits->error[sizeof traits->error - 1] = traits->gpu[sizeof traits->gpu - 1] = '\0';
     traits->is_known = validate_truth(&traits->is_known);
+    traits->is_display_only = validate_truth(&traits->is_display_only);
     traits->is_physical = validate_truth(&traits->is_physical);
     traits->has_caps = validate_truth(&traits->has_caps);
     traits->caps.is_virtual = validate_truth(&traits->caps.is_virtual);

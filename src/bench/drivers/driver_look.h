@@ -18,10 +18,11 @@
 
 struct driver_traits {
     bool is_known;
-    ULONG registered; /* DRIVER_INITIALIZATION_DATA.Version */
-    ULONG version;    /* or DRIVERCAPS.WDDMVersion, where that was lower before the start */
-    bool is_physical; /* commands hold physical addresses, whatever the version */
-    bool has_caps;    /* it answered before it was started: */
+    ULONG registered;     /* DRIVER_INITIALIZATION_DATA.Version */
+    ULONG version;        /* or DRIVERCAPS.WDDMVersion, where that was lower before the start */
+    bool is_display_only; /* it has registered with DxgkInitializeDisplayOnlyDriver() */
+    bool is_physical;     /* commands hold physical addresses, whatever the version */
+    bool has_caps;        /* it answered before it was started: */
     struct vidmm_model_caps caps;
     char gpu[DRIVER_GPU_NAME_BYTES]; /* "": it does not say */
     char error[DRIVER_IMAGE_ERROR_BYTES];

@@ -31,7 +31,8 @@ struct run_driver {
     const char *image_path; /* of a driver that is a file; NULL: linked in */
     /* The entry point of a driver that is linked in and is not the reference driver. */
     DRIVER_INITIALIZE *entry;
-    unsigned wddm; /* the one level of an image */
+    unsigned wddm;        /* the one level of an image */
+    bool is_display_only; /* an image that registers as a driver without memory to manage */
     /* The GPU that it is for, as run_config.gpu; NULL: it does not say. */
     const char *gpu;
     /*

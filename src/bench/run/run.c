@@ -242,14 +242,16 @@ static void collect(struct run_assembly *run)
     const struct trace_counters *calls = miniport_trace_counters(run->trace);
     struct hash digest;
 
-    result->statistics = *vidmm_statistics(run->vidmm);
+    if (run->vidmm)
+        result->statistics = *vidmm_statistics(run->vidmm);
     if (run->gpu)
         sgpu_get_statistics(run->gpu, &result->gpu);
     result->interrupts = machine_interrupt_count(run->machine);
     result->link_to_device_bytes = machine_link_to_device(run->machine)->carried_bytes;
     result->link_from_device_bytes = machine_link_from_device(run->machine)->carried_bytes;
-    for (unsigned id = 1;
-         id <= vidmm_segment_count(run->vidmm) && result->segment_count < RUN_MAX_SEGMENTS; id++) {
+    for (unsigned id = 1; run->vidmm && id <= vidmm_segment_count(run->vidmm) &&
+                          result->segment_count < RUN_MAX_SEGMENTS;
+         id++) {
         struct vidmm_segment_info info;
 
         vidmm_segment_info(run->vidmm, id, &info);
@@ -312,6 +314,12 @@ static void play(struct run_assembly *run)
     double start = wall_now();
     bool done;
 
+    if (run->is_display_only) {
+        run_play_screen(run);
+        run->result->play_wall_seconds = wall_now() - start;
+        collect(run);
+        return;
+    }
     if (run->guest) {
         const struct run_board board = {
             .machine = run->machine,
@@ -392,7 +400,7 @@ static bool play_and_restart(struct run_assembly *run)
 {
     const unsigned lines = run->config->restart_after;
 
-    if (!lines)
+    if (!lines || run->is_display_only)
         return true;
     if (!player_play(run->player, lines)) {
         note_stop(run);
@@ -447,7 +455,9 @@ static void unload_image(struct run_assembly *run)
 
 static void lower_driver(struct run_assembly *run)
 {
-    if (run->is_started)
+    if (run->is_started && run->screen)
+        run_stop_screen(run);
+    else if (run->is_started)
         run->top->ops->stop_device(run->top);
     if (run->is_added)
         run->top->ops->remove_device(run->top);
@@ -465,6 +475,7 @@ static void lower_driver(struct run_assembly *run)
         run_report_driver_leaks(run, "everything was destroyed", true);
         host_fini(&run->host);
     }
+    run_lower_screen(run);
     miniport_destroy(run->top);
     run_lower_transcript(run);
     lower_check(run, true);
@@ -514,6 +525,7 @@ static void give_everything_up(struct run_assembly *run)
 {
     if (run->nt)
         nt_end_threads(run->nt);
+    run_lower_screen(run);
     miniport_destroy(run->top);
     run_lower_transcript(run);
     lower_check(run, false);
@@ -537,8 +549,11 @@ static bool assemble(struct run_assembly *run)
         return false;
     run->writers = run_writers_create(run->config->watched);
     run_writers_set_machine(run->writers, run->machine);
-    return raise_oracle(run) && raise_files(run) && run_raise_driver(run) && run_is_of_model(run) &&
-           run_raise_manager(run) && (run->guest || raise_player(run));
+    if (!raise_oracle(run) || !raise_files(run) || !run_raise_driver(run))
+        return false;
+    if (run->is_display_only)
+        return !run->guest || run_refuse(run, "a display-only driver serves no client processes");
+    return run_is_of_model(run) && run_raise_manager(run) && (run->guest || raise_player(run));
 }
 
 static void execute_once(const struct run_config *config, const struct workload *workload,

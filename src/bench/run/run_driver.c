@@ -147,6 +147,7 @@ static bool enter_driver(struct run_assembly *run, DRIVER_INITIALIZATION_DATA *o
     unsigned wddm = run->config->wddm;
     DRIVER_INITIALIZE *entry = driver->entry;
     char why[DRIVER_IMAGE_ERROR_BYTES];
+    const void *present;
     NTSTATUS status;
 
     if (driver->image_path) {
@@ -170,6 +171,7 @@ static bool enter_driver(struct run_assembly *run, DRIVER_INITIALIZATION_DATA *o
     if (!NT_SUCCESS(status))
         return run_refuse(run, "driver '%s' did not register: %s", run->config->driver,
                           host_tell_refusal(status, out_data, why, sizeof why));
+    run->is_display_only = nt_is_display_only(run->nt, &present);
     run->registered = run->image ? *driver_image_registered(run->image) : *out_data;
     if (run->driver.registers)
         run->driver.registers(&run->driver, &run->registered);
@@ -179,9 +181,13 @@ static bool enter_driver(struct run_assembly *run, DRIVER_INITIALIZATION_DATA *o
 
 static bool raise_raw(struct run_assembly *run, const DRIVER_INITIALIZATION_DATA *data)
 {
+    const void *present;
+
     if (!NT_SUCCESS(miniport_raw_create(&run->own.services, data, &run->raw)))
         return run_refuse(run, "driver '%s' has an interface version that is not known: 0x%x",
                           run->config->driver, (unsigned)data->Version);
+    if (nt_is_display_only(run->nt, &present))
+        miniport_raw_set_display_only(run->raw, (PDXGKDDI_PRESENTDISPLAYONLY)present);
     miniport_raw_set_device_object(run->raw, nt_physical_device(run->nt));
     miniport_raw_set_witness(run->raw, run_report_overwritten, run);
     run->bottom = run->top = run->raw;
@@ -229,6 +235,8 @@ static bool add_device(struct run_assembly *run)
         return run_refuse(run, "DxgkDdiAddDevice failed with status %s",
                           decode_status(status).text);
     run->is_added = true;
+    if (run->is_display_only)
+        return true;
     vidmm_query_early(run->top, &run->early);
     if (run->early.highest_visible_address &&
         run->config->ram_bytes - 1 > run->early.highest_visible_address)
@@ -242,13 +250,16 @@ static bool add_device(struct run_assembly *run)
     return true;
 }
 
-static NTSTATUS start_device(struct run_assembly *run)
+NTSTATUS run_start_device(struct run_assembly *run)
 {
-    ULONG sources = 0, children = 0;
     const DXGK_START_INFO start = {.RequiredDmaQueueEntry = run->config->hardware_queue_depth
                                                                 ? run->config->hardware_queue_depth
                                                                 : 2};
-    NTSTATUS status = run->top->ops->start_device(run->top, &start, &sources, &children);
+    NTSTATUS status;
+
+    run->video_present_sources = run->children = 0;
+    status =
+        run->top->ops->start_device(run->top, &start, &run->video_present_sources, &run->children);
 
     run->is_started = NT_SUCCESS(status);
     return status;
@@ -264,14 +275,14 @@ static bool start_adapter(struct run_assembly *run)
 
     if (!add_device(run))
         return false;
-    status = start_device(run);
+    status = run_start_device(run);
     if (!NT_SUCCESS(status) && run->deny && deny_layer_count(run->deny)) {
         run->top->ops->remove_device(run->top);
         run->is_added = false;
         run_report_driver_leaks(run, "a start that failed", false);
         if (!add_device(run))
             return false;
-        status = start_device(run);
+        status = run_start_device(run);
     }
     return NT_SUCCESS(status) ||
            run_refuse(run, "DxgkDdiStartDevice failed with status %s", decode_status(status).text);
@@ -287,7 +298,7 @@ bool run_restart_device(struct run_assembly *run)
     if (run->check && !check_begin_again(run->check))
         return run_refuse(run, "no memory to check the rules of another start");
     vidmm_query_early(run->top, &run->early);
-    status = start_device(run);
+    status = run_start_device(run);
     return NT_SUCCESS(status) ||
            run_refuse(run, "DxgkDdiStartDevice failed with status %s behind DxgkDdiStopDevice",
                       decode_status(status).text);
@@ -299,5 +310,7 @@ bool run_raise_driver(struct run_assembly *run)
         !run_raise_stack(run))
         return false;
     host_set_miniport(&run->host, run->top);
+    if (run->is_display_only && (!run_can_show(run) || !run_raise_screen(run)))
+        return false;
     return run_can_start(run) && start_adapter(run);
 }

@@ -120,14 +120,11 @@ static void on_driver_log(void *context, uint32_t component, uint32_t level, con
 static void on_missing(void *context, const char *name)
 {
     struct run_assembly *run = context;
-    bool is_display_only = strcmp(name, "DxgkInitializeDisplayOnlyDriver") == 0;
 
-    explain_frames(
-        run,
-        run_result_report(
-            run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
-            "in %s the driver calls %s, which the bench does not have%s", where_it_runs(run), name,
-            is_display_only ? ": a display-only driver has no memory DDIs to check" : ""));
+    explain_frames(run,
+                   run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+                                     "in %s the driver calls %s, which the bench does not have",
+                                     where_it_runs(run), name));
 }
 
 static void on_asked_in_vain(void *context, const char *word)

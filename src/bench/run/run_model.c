@@ -64,7 +64,7 @@ static struct lacking ask_for_functions(struct run_assembly *run)
 
     for (size_t i = 0; i < ARRAY_COUNT(needed_to_start); i++)
         lacking.to_start |= !ask_for(&lacking, needed_to_start[i]);
-    for (size_t i = 0; i < ARRAY_COUNT(needed_to_play); i++) {
+    for (size_t i = 0; i < ARRAY_COUNT(needed_to_play) && !run->is_display_only; i++) {
         if (needed_to_play[i].models & 1u << run->config->model)
             ask_for(&lacking, needed_to_play[i].ddi);
     }

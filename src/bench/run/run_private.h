@@ -9,6 +9,7 @@
  *            | run_driver.c   | raises the driver: kernel services, host, DriverEntry, start  |
  *            | run_stack.c    | the table of the layers between driver and manager            |
  *            | run_model.c    | judges whether the driver is of the run's model               |
+ *            | run_screen.c   | plays display-only drivers, which have no manager             |
  *            | run_manager.c  | raises the memory manager; hands on its events                |
  *            | run_findings.c | makes findings of reports about the driver                    |
  *            | run_leaks.c    | makes findings of things left when their owner is gone        |
@@ -80,6 +81,9 @@ struct run_assembly {
     DRIVER_INITIALIZATION_DATA registered; /* the driver's table, as it registered it */
     struct run_held entered; /* memory that the driver held when DriverEntry had returned */
     bool is_added, is_started;
+    ULONG video_present_sources, children; /* as the start gave them */
+    bool is_display_only;
+    struct screen *screen; /* of a display-only driver, instead of manager and player */
 
     /* The stack of layers (run_stack.c): its upper end, and those that are asked later. */
     struct miniport *top;
@@ -149,6 +153,18 @@ bool run_can_start(struct run_assembly *run);
 bool run_is_of_model(struct run_assembly *run);
 
 bool run_raise_manager(struct run_assembly *run);
+
+/* The device is started; its own status. */
+NTSTATUS run_start_device(struct run_assembly *run);
+
+/* ---- run_screen.c: display-only drivers ------------------------------------------------------ */
+
+bool run_can_show(struct run_assembly *run);
+bool run_raise_screen(struct run_assembly *run);
+void run_play_screen(struct run_assembly *run);
+/* The device is stopped. */
+NTSTATUS run_stop_screen(struct run_assembly *run);
+void run_lower_screen(struct run_assembly *run);
 
 /* ---- run_leaks.c ----------------------------------------------------------------------------- */
 

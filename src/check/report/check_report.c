@@ -64,6 +64,8 @@ static const char *const client_names[] = {
     [CHECK_CLIENT_SLEEP] = "sleep",
     [CHECK_CLIENT_WAKE] = "wake",
     [CHECK_CLIENT_GONE] = "end",
+    [CHECK_CLIENT_ENUMERATED] = "enumeration",
+    [CHECK_CLIENT_PRESENT_LATE] = "present",
 };
 
 /* "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer" */

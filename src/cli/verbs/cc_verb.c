@@ -472,7 +472,8 @@ static bool move_image(struct build *build, const char *from, const char *to)
 
 static bool link_image(struct build *build)
 {
-    static const char *const registration[] = {"DxgkInitialize", "DxgkUnInitialize"};
+    static const char *const registration[] = {"DxgkInitialize", "DxgkInitializeDisplayOnlyDriver",
+                                               "DxgkUnInitialize"};
     const char *image = text_of(build, "%s/image.sys", build->folder);
     const char *errors = text_of(build, "%s/errors", build->folder);
     const char *libraries[3];

@@ -930,6 +930,25 @@ static void up_unsupported(struct miniport_host *host, const char *callback)
     end_up(recorder, 0, NULL);
 }
 
+/*
+ * What a driver does with networks and monitors is not in a transcript. Where the kernel has
+ * nothing of it to answer with, the question is one more callback that is not there.
+ */
+static NTSTATUS up_display(struct miniport_host *host,
+                           const struct miniport_display_request *request)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    const char *name = miniport_ask_name(request->kind);
+    NTSTATUS status;
+
+    BEGIN_UP(recorder, unsupported, name, strlen(name), 0);
+    status = UP(recorder)->ops->display(UP(recorder), request);
+    if (status != STATUS_NOT_SUPPORTED)
+        give_up(recorder, "it negotiates modes");
+    end_up(recorder, 0, NULL);
+    return status;
+}
+
 static const struct miniport_host_ops up_ops = {
     .get_device_information = up_get_device_information,
     .map_memory = up_map_memory,
@@ -951,6 +970,7 @@ static const struct miniport_host_ops up_ops = {
     .map_context_allocation = up_map_context_allocation,
     .update_context_allocation = up_update_context_allocation,
     .memory = up_memory,
+    .display = up_display,
     .log = up_log,
     .unsupported = up_unsupported,
 };

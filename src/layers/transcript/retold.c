@@ -445,6 +445,21 @@ static const char *take_text(struct retold *retold, const struct transcript_item
 }
 
 /* What the callback returns; *out_handle: what the driver gets, and its own run had another. */
+/* Questions about modes, which the kernel had no answer to, come by another way than the others. */
+static void tell_unsupported(struct miniport_host *host, const char *callback)
+{
+    struct miniport_display_request request = {.kind = MINIPORT_ASK_COUNT};
+
+    for (unsigned kind = 0; kind < MINIPORT_ASK_COUNT; kind++) {
+        if (strcmp(miniport_ask_name((enum miniport_ask_kind)kind), callback) == 0)
+            request.kind = (enum miniport_ask_kind)kind;
+    }
+    if (request.kind == MINIPORT_ASK_COUNT)
+        host->ops->unsupported(host, callback);
+    else
+        host->ops->display(host, &request);
+}
+
 static uint64_t call_up(struct retold *retold, const struct transcript_callback *up,
                         const struct transcript_item *item, void **out_handle)
 {
@@ -518,7 +533,7 @@ static uint64_t call_up(struct retold *retold, const struct transcript_callback 
         host->ops->log(host, take_text(retold, item));
         return 0;
     case TRANSCRIPT_unsupported:
-        host->ops->unsupported(host, take_text(retold, item));
+        tell_unsupported(host, take_text(retold, item));
         return 0;
     case TRANSCRIPT_CALLBACKS:
         break;

@@ -10,16 +10,22 @@ static NTSTATUS NTAPI register_driver(PDRIVER_OBJECT driver, PUNICODE_STRING pat
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS NTAPI register_display_only(void)
+{
+    return STATUS_SUCCESS;
+}
+
 /* Step by step what the static library does. */
 static void drivers_register_through_the_device_of_the_graphics_kernel(void **state)
 {
     struct test_kernel *kernel = *state;
     UNICODE_STRING service = U("\\Registry\\Machine\\System\\CurrentControlSet\\Services\\DXGKrnl");
     UNICODE_STRING name = U("\\Device\\DxgKrnl");
-    static const ULONG codes[] = {0x23003F, 0x230047};
+    static const ULONG codes[] = {0x23003F, 0x230047, 0x230043};
 
-    nt_set_registrar(kernel->nt, (const void *)register_driver);
-    for (int i = 0; i < 2; i++) {
+    nt_set_registrar(kernel->nt, (const void *)register_driver,
+                     (const void *)register_display_only);
+    for (int i = 0; i < 3; i++) {
         PFILE_OBJECT file;
         PDEVICE_OBJECT device;
         IO_STATUS_BLOCK result = {.Status = STATUS_PENDING};
@@ -38,7 +44,7 @@ static void drivers_register_through_the_device_of_the_graphics_kernel(void **st
         assert_int_equal(result.Status, STATUS_SUCCESS);
         assert_int_equal(result.Information, sizeof function);
         assert_int_not_equal(KeReadStateEvent(&event), 0);
-        assert_ptr_equal(function, (void *)register_driver);
+        assert_ptr_equal(function, i < 2 ? (void *)register_driver : (void *)register_display_only);
         ObDereferenceObject(file);
     }
     assert_int_equal(nt_pool_live_blocks(kernel->nt), 0);
@@ -66,12 +72,13 @@ static void other_requests_are_refused(void **state)
     assert_int_equal(IoGetDeviceObjectPointer(&name, 0, &file, &device), STATUS_SUCCESS);
     assert_ptr_equal(IoGetRelatedDeviceObject(file), device);
     assert_int_equal(ask(0x23003F, device, 8, TRUE), STATUS_INVALID_DEVICE_STATE);
-    nt_set_registrar(kernel->nt, (const void *)register_driver);
+    nt_set_registrar(kernel->nt, (const void *)register_driver,
+                     (const void *)register_display_only);
     assert_int_equal(ask(0x23003F, device, 4, TRUE), STATUS_BUFFER_TOO_SMALL);
     assert_int_equal(ask(0x23003F, device, 8, FALSE), STATUS_INVALID_DEVICE_REQUEST);
     assert_int_equal(ask(0x230000, device, 8, TRUE), STATUS_INVALID_DEVICE_REQUEST);
-    assert_int_equal(ask(0x230043, device, 8, TRUE), STATUS_NOT_SUPPORTED);
-    assert_string_equal(kernel->missing, "DxgkInitializeDisplayOnlyDriver");
+    assert_int_equal(ask(0x230043, device, 4, TRUE), STATUS_BUFFER_TOO_SMALL);
+    assert_int_equal(ask(0x230043, device, 8, TRUE), STATUS_SUCCESS);
     /* teardown: the file object that is left is freed */
 }
 

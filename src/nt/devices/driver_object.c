@@ -32,6 +32,8 @@ struct driver {
 struct drivers {
     struct driver driver, bus;
     void *loading; /* of nt_set_loading() */
+    bool is_display_only;
+    const void *present; /* of a display-only driver */
 };
 
 static struct drivers *drivers_of(const struct nt *nt)
@@ -145,6 +147,23 @@ void *nt_loading(const struct nt *nt)
     return drivers_of(nt)->loading;
 }
 
+void nt_set_display_only(struct nt *nt, const void *present)
+{
+    drivers_of(nt)->is_display_only = true;
+    drivers_of(nt)->present = present;
+}
+
+bool nt_is_display_only(const struct nt *nt, const void **out_present)
+{
+    *out_present = drivers_of(nt)->present;
+    return drivers_of(nt)->is_display_only;
+}
+
+const void *nt_function_for_driver(struct nt *nt, const void *function)
+{
+    return for_driver(nt, function);
+}
+
 void nt_take_driver_over(struct nt *nt)
 {
     DRIVER_OBJECT *driver = &drivers_of(nt)->driver.object;
@@ -164,6 +183,8 @@ void nt_give_driver_back(struct nt *nt)
     driver->DriverExtension->AddDevice = NULL;
     driver->DriverUnload = NULL;
     drivers_of(nt)->driver.graphics_unload = NULL;
+    drivers_of(nt)->is_display_only = false;
+    drivers_of(nt)->present = NULL;
 }
 
 bool nt_unload_driver(struct nt *nt, void (*finish)(void *context), void *context)

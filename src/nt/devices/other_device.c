@@ -27,6 +27,7 @@ struct other_devices {
     DEVICE_OBJECT physical_device; /* the bus driver's, of the board */
     struct nt_object physical;     /* counts the references to it */
     const void *registrar;         /* the function that registers a driver: DxgkInitialize() */
+    const void *display_registrar; /* DxgkInitializeDisplayOnlyDriver() */
 };
 
 static struct other_devices *devices_of(const struct nt *nt)
@@ -57,9 +58,10 @@ static DEVICE_OBJECT *describe_device(DEVICE_OBJECT *device)
     return device;
 }
 
-void nt_set_registrar(struct nt *nt, const void *function)
+void nt_set_registrar(struct nt *nt, const void *function, const void *display_only)
 {
     devices_of(nt)->registrar = function;
+    devices_of(nt)->display_registrar = display_only;
 }
 
 NTSTATUS nt_add_neighbour(struct nt *nt, const struct nt_neighbour *is)
@@ -178,9 +180,8 @@ static PVOID answer_room(const IRP *irp)
 }
 
 /* The function that registers, as the driver may call it. */
-static NTSTATUS give_registrar(struct nt *nt, PIRP irp)
+static NTSTATUS give_registrar(struct nt *nt, PIRP irp, const void *function)
 {
-    const void *function = devices_of(nt)->registrar;
     PVOID out = answer_room(irp);
 
     if (!out || IoGetCurrentIrpStackLocation(irp)->Parameters.DeviceIoControl.OutputBufferLength <
@@ -246,10 +247,9 @@ NTSTATUS nt_serve_other_device(struct nt *nt, const DEVICE_OBJECT *device, PIRP 
     switch (location->Parameters.DeviceIoControl.IoControlCode) {
     case IOCTL_REGISTER:
     case IOCTL_REGISTER_WIN8:
-        return give_registrar(nt, irp);
+        return give_registrar(nt, irp, devices_of(nt)->registrar);
     case IOCTL_REGISTER_DISPLAY_ONLY:
-        nt_report_missing(nt, "DxgkInitializeDisplayOnlyDriver");
-        return STATUS_NOT_SUPPORTED;
+        return give_registrar(nt, irp, devices_of(nt)->display_registrar);
     default:
         return STATUS_INVALID_DEVICE_REQUEST;
     }

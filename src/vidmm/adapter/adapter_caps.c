@@ -19,7 +19,7 @@ _Static_assert(DXGKDDI_INTERFACE_VERSION == DXGKDDI_INTERFACE_VERSION_WDDM3_2,
 /* ---- Driver and physical adapter ---- */
 
 /* DXGK_DRIVERCAPS grew at its end: a version's structure stops where the next one's goes on. */
-static UINT driver_caps_bytes(const struct caps_query *query)
+uint32_t vidmm_driver_caps_bytes(uint32_t version)
 {
     static const struct {
         ULONG below;
@@ -36,8 +36,8 @@ static UINT driver_caps_bytes(const struct caps_query *query)
     };
 
     for (size_t i = 0; i < ARRAY_COUNT(sizes); i++) {
-        if (query->version < sizes[i].below)
-            return (UINT)align_up(sizes[i].bytes, _Alignof(DXGK_DRIVERCAPS));
+        if (version < sizes[i].below)
+            return (uint32_t)align_up(sizes[i].bytes, _Alignof(DXGK_DRIVERCAPS));
     }
     return sizeof(DXGK_DRIVERCAPS);
 }
@@ -87,7 +87,7 @@ static NTSTATUS query_driver(struct caps_query *query)
     DXGK_DRIVERCAPS driver = {0};
     uint64_t node_count;
     NTSTATUS status = caps_ask(query, DXGKQAITYPE_DRIVERCAPS, "DRIVERCAPS", NULL, 0, &driver,
-                               driver_caps_bytes(query));
+                               vidmm_driver_caps_bytes(query->version));
 
     if (!NT_SUCCESS(status))
         return status;
@@ -408,7 +408,7 @@ bool vidmm_query_model(struct miniport *miniport, struct vidmm_model_caps *out_c
     DXGK_DRIVERCAPS driver = {0};
     const DXGKARG_QUERYADAPTERINFO arg = {.Type = DXGKQAITYPE_DRIVERCAPS,
                                           .pOutputData = &driver,
-                                          .OutputDataSize = driver_caps_bytes(&query)};
+                                          .OutputDataSize = vidmm_driver_caps_bytes(query.version)};
 
     *out_caps = (struct vidmm_model_caps){0};
     if (!NT_SUCCESS(miniport_query_adapter_info(miniport, NULL, &arg)))

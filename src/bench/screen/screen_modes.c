@@ -1,0 +1,310 @@
+/*
+ * Children, monitors, and the mode: negotiated, committed, made visible.
+ */
+#include "bench/screen/screen_private.h"
+
+#include "base/bits.h"
+#include "nt/nt.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* ---- Children -------------------------------------------------------------------------------- */
+
+static bool is_video_output(const DXGK_CHILD_DESCRIPTOR *child)
+{
+    return child->ChildDeviceType == TypeVideoOutput ||
+           child->ChildDeviceType == TypeIntegratedDisplay;
+}
+
+/* The monitor's EDID, as the driver reads it; 0 bytes: there is none. */
+static size_t read_edid(struct screen *screen, ULONG child, uint8_t edid[DISPLAY_EDID_BYTES])
+{
+    DXGK_DEVICE_DESCRIPTOR descriptor = {.DescriptorLength = DISPLAY_EDID_BYTES,
+                                         .DescriptorBuffer = edid};
+    const struct miniport_descriptor arg = {child, &descriptor};
+    NTSTATUS status;
+
+    memset(edid, 0, DISPLAY_EDID_BYTES);
+    status = miniport_query_device_descriptor(screen->config.miniport, NULL, &arg);
+    return status == STATUS_SUCCESS ? DISPLAY_EDID_BYTES : 0;
+}
+
+static void plug_in(struct screen *screen, ULONG child)
+{
+    const DXGK_MONITORSOURCEMODESET_INTERFACE *functions;
+    DXGKARG_RECOMMENDMONITORMODES recommend = {.VideoPresentTargetId = child};
+    uint8_t edid[DISPLAY_EDID_BYTES];
+    size_t bytes = 0;
+
+    if (screen_has(screen, MINIPORT_DDI_QueryDeviceDescriptor))
+        bytes = read_edid(screen, child, edid);
+    if (!NT_SUCCESS(display_connect(screen->display, child, edid, bytes)) ||
+        !screen_has(screen, MINIPORT_DDI_RecommendMonitorModes))
+        return;
+    recommend.hMonitorSourceModeSet = display_monitor_set(screen->display, child, &functions);
+    recommend.pMonitorSourceModeSetInterface = functions;
+    miniport_recommend_monitor_modes(screen->config.miniport, NULL, &recommend);
+    display_settle(screen->display, "DxgkDdiRecommendMonitorModes");
+}
+
+/* One that is always there is not asked about. */
+static bool is_connected(struct screen *screen, const DXGK_CHILD_DESCRIPTOR *child)
+{
+    DXGK_CHILD_STATUS status = {.Type = StatusConnection, .ChildUid = child->ChildUid};
+    const struct miniport_child_status arg = {&status, FALSE};
+
+    if (child->ChildCapabilities.HpdAwareness == HpdAwarenessAlwaysConnected)
+        return true;
+    return miniport_query_child_status(screen->config.miniport, NULL, &arg) == STATUS_SUCCESS &&
+           status.HotPlug.Connected;
+}
+
+static bool choose_target(struct screen *screen)
+{
+    for (ULONG i = 0; i < screen->children; i++) {
+        const DXGK_CHILD_DESCRIPTOR *child = &screen->relations[i];
+
+        if (is_video_output(child) && display_is_connected(screen->display, child->ChildUid)) {
+            screen->target = child->ChildUid;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool screen_find_children(struct screen *screen)
+{
+    const struct miniport_children arg = {
+        screen->relations, (ULONG)((screen->children + 1) * sizeof *screen->relations)};
+
+    memset(screen->relations, 0, arg.ChildRelationsSize);
+    if (!screen_succeeds(screen, "DxgkDdiQueryChildRelations",
+                         miniport_query_child_relations(screen->config.miniport, NULL, &arg)))
+        return false;
+    for (ULONG i = 0; i < screen->children; i++) {
+        const DXGK_CHILD_DESCRIPTOR *child = &screen->relations[i];
+
+        if (!is_video_output(child) || !display_add_target(screen->display, child->ChildUid))
+            continue;
+        if (is_connected(screen, child))
+            plug_in(screen, child->ChildUid);
+    }
+    if (choose_target(screen))
+        return true;
+    nt_misuse(screen->config.nt, "no child of the driver's has a monitor: nothing can be shown");
+    screen->is_over = true;
+    return false;
+}
+
+/*
+ * What the driver says of a child counts from now on. What is shown stays: a desktop without a
+ * monitor is committed to where it was.
+ */
+void screen_child_changed(void *context, const DXGK_CHILD_STATUS *status)
+{
+    struct screen *screen = context;
+
+    if (status->Type != StatusConnection)
+        return;
+    if (!status->HotPlug.Connected)
+        display_disconnect(screen->display, status->ChildUid);
+    else if (!display_is_connected(screen->display, status->ChildUid))
+        display_connect(screen->display, status->ChildUid, NULL, 0);
+}
+
+/* ---- Negotiating ----------------------------------------------------------------------------- */
+
+/* What the check is told of an enumeration: what it may not have changed, what it has left. */
+static void tell_enumerated(struct screen *screen, struct display_network *network,
+                            const DXGKARG_ENUMVIDPNCOFUNCMODALITY *arg, const void *source_before,
+                            unsigned source_modes, const void *target_before, unsigned target_modes)
+{
+    const void *source = display_network_source_set(network, SCREEN_SOURCE);
+    const void *target = display_network_target_set(network, screen->target);
+    struct check_client_event event = {.kind = CHECK_CLIENT_ENUMERATED};
+
+    if (!screen->config.check)
+        return;
+    if (arg->EnumPivotType == D3DKMDT_EPT_VIDPNSOURCE)
+        event.is_pivot_changed =
+            source != source_before ||
+            display_network_source_modes(network, SCREEN_SOURCE) != source_modes;
+    if (arg->EnumPivotType == D3DKMDT_EPT_VIDPNTARGET)
+        event.is_pivot_changed =
+            target != target_before ||
+            display_network_target_modes(network, screen->target) != target_modes;
+    event.source_modes = display_network_source_modes(network, SCREEN_SOURCE);
+    event.target_modes = display_network_target_modes(network, screen->target);
+    check_client(screen->config.check, &event);
+}
+
+static bool enumerate(struct screen *screen, struct display_network *network,
+                      D3DKMDT_ENUMCOFUNCMODALITY_PIVOT_TYPE pivot)
+{
+    DXGKARG_ENUMVIDPNCOFUNCMODALITY arg = {
+        .hConstrainingVidPn = display_network_handle(network),
+        .EnumPivotType = pivot,
+        .EnumPivot = {.VidPnSourceId = D3DDDI_ID_UNINITIALIZED,
+                      .VidPnTargetId = D3DDDI_ID_UNINITIALIZED},
+    };
+    const void *source = display_network_source_set(network, SCREEN_SOURCE);
+    const void *target = display_network_target_set(network, screen->target);
+    const unsigned source_modes = display_network_source_modes(network, SCREEN_SOURCE);
+    const unsigned target_modes = display_network_target_modes(network, screen->target);
+    NTSTATUS status;
+
+    if (pivot == D3DKMDT_EPT_VIDPNSOURCE || pivot == D3DKMDT_EPT_SCALING ||
+        pivot == D3DKMDT_EPT_ROTATION)
+        arg.EnumPivot.VidPnSourceId = SCREEN_SOURCE;
+    if (pivot == D3DKMDT_EPT_VIDPNTARGET || pivot == D3DKMDT_EPT_SCALING ||
+        pivot == D3DKMDT_EPT_ROTATION)
+        arg.EnumPivot.VidPnTargetId = screen->target;
+    status = miniport_enum_vid_pn_cofunc_modality(screen->config.miniport, NULL, &arg);
+    display_settle(screen->display, "DxgkDdiEnumVidPnCofuncModality");
+    if (!screen_succeeds(screen, "DxgkDdiEnumVidPnCofuncModality", status))
+        return false;
+    tell_enumerated(screen, network, &arg, source, source_modes, target, target_modes);
+    return true;
+}
+
+static bool is_supported(struct screen *screen, const struct display_network *network)
+{
+    DXGKARG_ISSUPPORTEDVIDPN arg = {.hDesiredVidPn = display_network_handle(network)};
+    NTSTATUS status = miniport_is_supported_vid_pn(screen->config.miniport, NULL, &arg);
+
+    display_settle(screen->display, "DxgkDdiIsSupportedVidPn");
+    return screen_succeeds(screen, "DxgkDdiIsSupportedVidPn", status) && arg.IsVidPnSupported;
+}
+
+/* The monitor's preferred size mostly, or any that the driver offers. */
+static unsigned choose_source_mode(struct screen *screen, const struct display_network *network)
+{
+    const unsigned count = display_network_source_modes(network, SCREEN_SOURCE);
+    D3DKMDT_MONITOR_SOURCE_MODE preferred;
+    D3DKMDT_VIDPN_SOURCE_MODE mode;
+
+    if (rng_chance(&screen->rng, 1, 2) &&
+        display_get_monitor_mode(screen->display, screen->target, 0, &preferred)) {
+        for (unsigned i = 0; i < count; i++) {
+            display_network_get_source_mode(network, SCREEN_SOURCE, i, &mode);
+            if (mode.Format.Graphics.PrimSurfSize.cx == preferred.VideoSignalInfo.ActiveSize.cx &&
+                mode.Format.Graphics.PrimSurfSize.cy == preferred.VideoSignalInfo.ActiveSize.cy)
+                return i;
+        }
+    }
+    return (unsigned)rng_below(&screen->rng, count);
+}
+
+static bool commit(struct screen *screen, struct display_network *network)
+{
+    const DXGKARG_COMMITVIDPN arg = {.hFunctionalVidPn = display_network_handle(network),
+                                     .AffectedVidPnSourceId = SCREEN_SOURCE,
+                                     .MonitorConnectivityChecks = D3DKMDT_MCC_ENFORCE};
+    NTSTATUS status = miniport_commit_vid_pn(screen->config.miniport, NULL, &arg);
+
+    display_settle(screen->display, "DxgkDdiCommitVidPn");
+    return screen_succeeds(screen, "DxgkDdiCommitVidPn", status);
+}
+
+/* Neither set is empty behind an enumeration without a pinned mode of its own (VIDPN-005). */
+static bool has_modes(struct screen *screen, const struct display_network *network)
+{
+    if (display_network_source_modes(network, SCREEN_SOURCE) &&
+        display_network_target_modes(network, screen->target))
+        return true;
+    if (!screen->config.check)
+        nt_misuse(screen->config.nt,
+                  "DxgkDdiEnumVidPnCofuncModality leaves %u source modes and %u target modes",
+                  display_network_source_modes(network, SCREEN_SOURCE),
+                  display_network_target_modes(network, screen->target));
+    screen->is_over = true;
+    return false;
+}
+
+static bool negotiate(struct screen *screen, struct display_network *network)
+{
+    unsigned mode;
+
+    if (!is_supported(screen, network)) {
+        if (!screen->is_over)
+            nt_misuse(screen->config.nt,
+                      "DxgkDdiIsSupportedVidPn does not support source 0 on the one target with a "
+                      "monitor: nothing can be shown");
+        screen->is_over = true;
+        return false;
+    }
+    if (!enumerate(screen, network, D3DKMDT_EPT_NOPIVOT) || !has_modes(screen, network))
+        return false;
+    mode = choose_source_mode(screen, network);
+    display_network_get_source_mode(network, SCREEN_SOURCE, mode, &screen->mode);
+    display_network_pin_source(network, SCREEN_SOURCE, mode);
+    if (!enumerate(screen, network, D3DKMDT_EPT_VIDPNSOURCE) || !has_modes(screen, network))
+        return false;
+    mode = (unsigned)rng_below(&screen->rng, display_network_target_modes(network, screen->target));
+    display_network_pin_target(network, screen->target, mode);
+    if (!enumerate(screen, network, D3DKMDT_EPT_VIDPNTARGET))
+        return false;
+    display_network_set_transformation(network, D3DKMDT_VPPS_IDENTITY, D3DKMDT_VPPR_IDENTITY);
+    return enumerate(screen, network, D3DKMDT_EPT_NOPIVOT) && is_supported(screen, network);
+}
+
+/* What the driver recommends is listened to, and not shown. */
+static void ask_recommendation(struct screen *screen)
+{
+    const D3DDDI_VIDEO_PRESENT_TARGET_ID targets[] = {screen->target};
+    DXGKARG_RECOMMENDFUNCTIONALVIDPN arg = {.NumberOfVidPnTargets = ARRAY_COUNT(targets),
+                                            .pVidPnTargetPrioritizationVector = targets,
+                                            .RequestReason = DXGK_RFVR_USERMODE};
+    struct display_network *network;
+
+    if (!screen_has(screen, MINIPORT_DDI_RecommendFunctionalVidPn) ||
+        !NT_SUCCESS(display_network_create(screen->display, &network)))
+        return;
+    arg.hRecommendedFunctionalVidPn = display_network_handle(network);
+    miniport_recommend_functional_vid_pn(screen->config.miniport, NULL, &arg);
+    display_settle(screen->display, "DxgkDdiRecommendFunctionalVidPn");
+    display_network_destroy(network);
+}
+
+bool screen_set_mode(struct screen *screen)
+{
+    struct display_network *network;
+
+    if (screen->is_over)
+        return false;
+    ask_recommendation(screen);
+    if (!NT_SUCCESS(display_network_create(screen->display, &network)))
+        return false;
+    if (!NT_SUCCESS(display_network_add_path(network, SCREEN_SOURCE, screen->target)) ||
+        !negotiate(screen, network) || !commit(screen, network)) {
+        display_network_destroy(network);
+        return false;
+    }
+    screen_forget_mode(screen);
+    screen->network = network;
+    return true;
+}
+
+bool screen_commit_again(struct screen *screen)
+{
+    return screen->network && commit(screen, screen->network);
+}
+
+void screen_forget_mode(struct screen *screen)
+{
+    if (screen->network)
+        display_network_destroy(screen->network);
+    screen->network = NULL;
+}
+
+bool screen_set_visible(struct screen *screen, bool is_visible)
+{
+    const DXGKARG_SETVIDPNSOURCEVISIBILITY arg = {.VidPnSourceId = SCREEN_SOURCE,
+                                                  .Visible = is_visible};
+
+    screen->is_visible = is_visible;
+    return screen_succeeds(
+        screen, "DxgkDdiSetVidPnSourceVisibility",
+        miniport_set_vid_pn_source_visibility(screen->config.miniport, NULL, &arg));
+}

@@ -1,0 +1,76 @@
+/*
+ * Screen, inside.
+ */
+#ifndef DRYDOCK_BENCH_SCREEN_PRIVATE_H
+#define DRYDOCK_BENCH_SCREEN_PRIVATE_H
+
+#include "bench/screen/screen.h"
+
+#include "base/rng.h"
+
+#define SCREEN_SOURCE 0u
+
+/* An image of the system's, which ends in front of a page of nobody's. */
+struct screen_image {
+    uint8_t *pages; /* NULL: none */
+    size_t page_bytes;
+    uint8_t *pixels;
+    size_t bytes;
+};
+
+struct screen {
+    struct screen_config config;
+    struct display *display;
+    struct rng rng;
+    ULONG sources, children;
+    DXGK_CHILD_DESCRIPTOR *relations; /* children + 1 of them */
+    DXGK_DRIVERCAPS caps;
+
+    /* What is shown. */
+    D3DDDI_VIDEO_PRESENT_TARGET_ID target;
+    struct display_network *network; /* committed; NULL: none */
+    D3DKMDT_VIDPN_SOURCE_MODE mode;
+    bool is_visible, is_over; /* is_over: there is nothing to show any more */
+    struct screen_image image;
+    unsigned presents;
+
+    /* A present that returned STATUS_PENDING. */
+    bool is_pending, is_reported, has_failed;
+
+    /* The pointer. */
+    struct screen_image shape;
+    bool has_shape;
+};
+
+/* ---- screen.c -------------------------------------------------------------------------------- */
+
+/* The machine goes on for so long. */
+void screen_pass(struct screen *screen, uint64_t ns);
+/*
+ * A call returned a status that leaves nothing to show; told, and the showing is over. True:
+ * STATUS_SUCCESS.
+ */
+bool screen_succeeds(struct screen *screen, const char *ddi, NTSTATUS status);
+bool screen_has(const struct screen *screen, enum miniport_ddi ddi);
+
+/* ---- screen_modes.c -------------------------------------------------------------------------- */
+
+bool screen_find_children(struct screen *screen);
+/* A mode, negotiated and committed; not visible yet. */
+bool screen_set_mode(struct screen *screen);
+/* The network that is committed is committed again, as after a sleep. */
+bool screen_commit_again(struct screen *screen);
+bool screen_set_visible(struct screen *screen, bool is_visible);
+void screen_forget_mode(struct screen *screen);
+/* The driver says that a child has come or gone. */
+void screen_child_changed(void *context, const DXGK_CHILD_STATUS *status);
+
+/* ---- screen_present.c ------------------------------------------------------------------------ */
+
+bool screen_make_image(struct screen_image *image, size_t bytes);
+void screen_free_image(struct screen_image *image);
+void screen_present(struct screen *screen, bool is_whole);
+void screen_move_pointer(struct screen *screen);
+void screen_interrupted(void *context, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
+
+#endif
