@@ -4,7 +4,8 @@
  * Place      display, private.
  *
  *            | file         | what it does                                                    |
- *            | display.c    | life of a display; handles; infos that are lent; settling       |
+ *            | display.c    | life of a display, tables of functions, settling                |
+ *            | objects.c    | handles; infos that are lent; misuse                            |
  *            | mode_sets.c  | sets of modes of any kind, and the functions of the three kinds |
  *            | topology.c   | paths                                                           |
  *            | network.c    | networks: their functions, and what the kernel asks of them     |
@@ -115,7 +116,16 @@ struct display {
     DXGK_MONITOR_INTERFACE_V2 monitor2;
 };
 
-/* ---- display.c ------------------------------------------------------------------------------- */
+/* ---- objects.c ------------------------------------------------------------------------------- */
+
+/* Among those of the process, whose handles are found. */
+void display_enter(struct display *display);
+void display_leave(struct display *display);
+
+const char *object_kind_name(enum object_kind kind);
+bool object_is_of_monitor(const struct object *object);
+/* Infos that the driver has are told, and all end; true: it had none. */
+bool infos_settle(struct display *display, const char *ddi, bool of_monitors);
 
 void object_init(struct object *object, struct display *display, enum object_kind kind);
 void object_fini(struct object *object);
@@ -150,9 +160,6 @@ void end_lent(struct lent *lent, const char *function);
 void *lent_info(struct lent *lent);
 /* The object goes: what is lent of it is told as left. */
 void end_lent_of(const struct object *of);
-
-/* Puts functions in the place of a table's; false: bind() has none. */
-bool bind_functions(struct display *display, void *first, const void *end);
 
 /* ---- mode_sets.c ----------------------------------------------------------------------------- */
 

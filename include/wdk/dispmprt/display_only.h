@@ -2,7 +2,7 @@
  * The table of a driver that only displays (KMDOD) and its registration.
  *
  * Place   include/wdk/dispmprt. Included by dispmprt.h. Such a driver has no memory to manage: the
- *         bench plays it without a manager (src/bench/run/run_screen.c).
+ *         bench plays it without a manager (src/bench/run/run_show.c).
  * Source  The public DDI reference: members in its order.
  */
 #ifndef DISPMPRT_DISPLAY_ONLY_H

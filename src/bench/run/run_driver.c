@@ -310,7 +310,7 @@ bool run_raise_driver(struct run_assembly *run)
         !run_raise_stack(run))
         return false;
     host_set_miniport(&run->host, run->top);
-    if (run->is_display_only && (!run_can_show(run) || !run_raise_screen(run)))
+    if (run->is_display_only && (!run_can_show(run) || !run_raise_screen(run, NULL)))
         return false;
     return run_can_start(run) && start_adapter(run);
 }

@@ -9,7 +9,8 @@
  *            | run_driver.c   | raises the driver: kernel services, host, DriverEntry, start  |
  *            | run_stack.c    | the table of the layers between driver and manager            |
  *            | run_model.c    | judges whether the driver is of the run's model               |
- *            | run_screen.c   | plays display-only drivers, which have no manager             |
+ *            | run_screen.c   | raises the screen of a display-only driver                    |
+ *            | run_show.c     | plays display-only drivers, which have no manager             |
  *            | run_manager.c  | raises the memory manager; hands on its events                |
  *            | run_findings.c | makes findings of reports about the driver                    |
  *            | run_leaks.c    | makes findings of things left when their owner is gone        |
@@ -160,11 +161,15 @@ NTSTATUS run_start_device(struct run_assembly *run);
 /* ---- run_screen.c: display-only drivers ------------------------------------------------------ */
 
 bool run_can_show(struct run_assembly *run);
-bool run_raise_screen(struct run_assembly *run);
-void run_play_screen(struct run_assembly *run);
+/* With the boot display that a start before has left; NULL: the firmware's. */
+bool run_raise_screen(struct run_assembly *run, const DXGK_DISPLAY_INFORMATION *post);
 /* The device is stopped. */
 NTSTATUS run_stop_screen(struct run_assembly *run);
 void run_lower_screen(struct run_assembly *run);
+
+/* ---- run_show.c: plays them ------------------------------------------------------------------ */
+
+void run_play_screen(struct run_assembly *run);
 
 /* ---- run_leaks.c ----------------------------------------------------------------------------- */
 

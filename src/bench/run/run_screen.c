@@ -1,16 +1,9 @@
 /*
- * The run of a display-only driver: no memory manager and no player; a screen (screen.h), and of
- * the lines of the case those that can be asked of such a driver.
+ * The screen of a display-only driver's run goes up and down. run_show.c plays on it.
  */
 #include "bench/run/run_private.h"
 
 #include "bench/screen/screen.h"
-#include "check/report/decode.h"
-#include "miniport/raw.h"
-
-#define IMAGES_AT_FIRST    6u
-#define IMAGES_OF_STEP     4u
-#define LINES_OF_ONE_IMAGE 16u /* that are left out */
 
 /* With which a display-only driver begins, besides those of any driver. */
 static const enum miniport_ddi needed[] = {
@@ -32,7 +25,7 @@ bool run_can_show(struct run_assembly *run)
     return true;
 }
 
-static bool raise_screen(struct run_assembly *run, const DXGK_DISPLAY_INFORMATION *post)
+bool run_raise_screen(struct run_assembly *run, const DXGK_DISPLAY_INFORMATION *post)
 {
     const struct screen_config config = {
         .services = &run->own.services,
@@ -49,11 +42,6 @@ static bool raise_screen(struct run_assembly *run, const DXGK_DISPLAY_INFORMATIO
            run_refuse(run, "no memory for the modes of the driver");
 }
 
-bool run_raise_screen(struct run_assembly *run)
-{
-    return raise_screen(run, NULL);
-}
-
 void run_lower_screen(struct run_assembly *run)
 {
     screen_destroy(run->screen);
@@ -63,92 +51,4 @@ void run_lower_screen(struct run_assembly *run)
 NTSTATUS run_stop_screen(struct run_assembly *run)
 {
     return screen_stop(run->screen, false);
-}
-
-/* ---- The case -------------------------------------------------------------------------------- */
-
-static const struct {
-    enum workload_power power;
-    DEVICE_POWER_STATE state;
-    POWER_ACTION action;
-} sleeps[] = {
-    {WORKLOAD_POWER_STANDBY, PowerDeviceD3, PowerActionSleep},
-    {WORKLOAD_POWER_HIBERNATE, PowerDeviceD3, PowerActionHibernate},
-    {WORKLOAD_POWER_D3, PowerDeviceD3, PowerActionNone},
-};
-
-static void sleep_and_wake(struct run_assembly *run, enum workload_power power)
-{
-    for (size_t i = 0; i < sizeof sleeps / sizeof sleeps[0]; i++) {
-        if (sleeps[i].power == power)
-            screen_sleep(run->screen, sleeps[i].state, sleeps[i].action);
-    }
-}
-
-/* False: what follows is not played. */
-static bool play_line(struct run_assembly *run, const struct workload_op *op, unsigned *left_out)
-{
-    switch (op->kind) {
-    case WORKLOAD_OP_STEP:
-        screen_change_mode(run->screen);
-        screen_show(run->screen, IMAGES_OF_STEP);
-        return true;
-    case WORKLOAD_OP_SHOW:
-        screen_show(run->screen, 1);
-        return true;
-    case WORKLOAD_OP_POWER:
-        sleep_and_wake(run, (enum workload_power)op->flags);
-        return true;
-    case WORKLOAD_OP_NOTE:
-    case WORKLOAD_OP_LABEL:
-        return true;
-    case WORKLOAD_OP_STOP:
-    case WORKLOAD_OP_REMOVE:
-        return false;
-    default:
-        if (++*left_out % LINES_OF_ONE_IMAGE == 0)
-            screen_show(run->screen, 1);
-        return true;
-    }
-}
-
-/* Stopped and started again: the boot display of the second start is what the first one left. */
-static bool start_again(struct run_assembly *run)
-{
-    NTSTATUS status = screen_stop(run->screen, true);
-    DXGK_DISPLAY_INFORMATION post = run->host.post;
-
-    run->is_started = false;
-    run_lower_screen(run);
-    if (!NT_SUCCESS(status) || (run->check && !check_begin_again(run->check)))
-        return false;
-    if (!raise_screen(run, &post))
-        return false;
-    status = run_start_device(run);
-    if (!NT_SUCCESS(status))
-        return run_refuse(run, "DxgkDdiStartDevice failed with status %s when started again",
-                          decode_status(status).text);
-    return screen_begin(run->screen, run->video_present_sources, run->children);
-}
-
-void run_play_screen(struct run_assembly *run)
-{
-    const uint64_t start_ns = machine_now(run->machine);
-    unsigned left_out = 0;
-
-    run->result->started_wddm = miniport_raw_wddm(miniport_interface_version(run->bottom));
-    if (screen_begin(run->screen, run->video_present_sources, run->children)) {
-        screen_show(run->screen, IMAGES_AT_FIRST);
-        for (uint32_t i = 0; i < run->workload->op_count; i++) {
-            if (!play_line(run, &run->workload->ops[i], &left_out))
-                break;
-        }
-        if (start_again(run))
-            screen_show(run->screen, IMAGES_OF_STEP);
-    }
-    run->result->virtual_time_ns = machine_now(run->machine) - start_ns;
-    if (left_out)
-        run_result_report(run->result, RUN_FINDING_LACKING, 0, machine_now(run->machine),
-                          "lines of the case about memory are left out: a display-only driver "
-                          "manages none");
 }

@@ -5,10 +5,11 @@
  *            its stop. Stands on display (networks, monitors) and calls the driver through its
  *            miniport.
  *
- *            | file             | what it does                                               |
+ *            | file             | what it does                                                |
  *            | screen.c         | life; the order of a start and an end; sleeps, mode changes |
- *            | screen_modes.c   | children, monitors, negotiating and committing a mode      |
- *            | screen_present.c | images, presents and their reports, the pointer            |
+ *            | screen_calls.c   | statuses, time                                              |
+ *            | screen_modes.c   | children, monitors, negotiating and committing a mode       |
+ *            | screen_present.c | images, presents and their reports, the pointer             |
  *
  * Model      One source, 0, shows one target, the first that has a monitor. A mode is negotiated as
  *            "Enumerating cofunctional VidPN source and target modes" says: no pivot, source mode

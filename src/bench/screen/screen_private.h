@@ -42,7 +42,7 @@ struct screen {
     bool has_shape;
 };
 
-/* ---- screen.c -------------------------------------------------------------------------------- */
+/* ---- screen_calls.c -------------------------------------------------------------------------- */
 
 /* The machine goes on for so long. */
 void screen_pass(struct screen *screen, uint64_t ns);
