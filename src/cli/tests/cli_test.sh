@@ -739,7 +739,7 @@ END
     }
     unregistered 'd && p ? STATUS_SUCCESS : 1' 'it returned success and did not call DxgkInitialize'
     unregistered 'WdfVersionBind(d, p, 0, 0)' 'it returned .*0xc0000002 STATUS_NOT_IMPLEMENTED; .*WdfVersionBind.*KMDF'
-    unregistered 'DxgkInitializeDisplayOnlyDriver(d, p, 0)' '.*DxgkInitializeDisplayOnlyDriver.*display-only'
+    unregistered 'DxgkInitializeDisplayOnlyDriver(d, p, 0)' 'it returned the status 0xc000000d STATUS_INVALID_PARAMETER$'
     unregistered 'd && p ? STATUS_NO_MEMORY : 1' 'it returned the status 0xc0000017 STATUS_NO_MEMORY$'
 
     # A configuration of WPP without the word FUNC, its message in parentheses of its own.
