@@ -107,6 +107,7 @@
 #define miniport_raw_interface_size           vidmm_miniport_raw_interface_size
 #define miniport_raw_running                  vidmm_miniport_raw_running
 #define miniport_raw_set_device_object        vidmm_miniport_raw_set_device_object
+#define miniport_raw_set_display_only         vidmm_miniport_raw_set_display_only
 #define miniport_raw_set_witness              vidmm_miniport_raw_set_witness
 #define miniport_raw_table_size               vidmm_miniport_raw_table_size
 #define miniport_raw_unload                   vidmm_miniport_raw_unload
