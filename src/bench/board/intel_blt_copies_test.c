@@ -264,7 +264,7 @@ static void pages_that_lie_one_behind_the_other_are_copied_at_once(void **state)
     for (unsigned i = 0; i < RUN; i++) {
         blt_map_at(&rig, VA_FROM + i * PAGE_BYTES, 0, (RUN_FROM + i * PAGE_BYTES) | LOCAL);
         blt_map_at(&rig, VA_TO + i * PAGE_BYTES, 0,
-               ((i == 5 ? RUN_GAP : RUN_TO) + i * PAGE_BYTES) | LOCAL);
+                   ((i == 5 ? RUN_GAP : RUN_TO) + i * PAGE_BYTES) | LOCAL);
     }
     put_mem_copy(&rig, 0, sizeof from, 1, VA_FROM, VA_TO);
     before = rig.model.writes;

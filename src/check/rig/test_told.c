@@ -252,13 +252,17 @@ static unsigned times_called(void)
     static NTSTATUS hand_down_##function(struct miniport *self, HANDLE object, argument arg)       \
     {                                                                                              \
         const struct loan_structure *structure = loans_of(MINIPORT_DDI_##ddi);                     \
+        const __typeof__(*arg) given = *arg;                                                       \
         struct wrong_word word = {0};                                                              \
         NTSTATUS status = STATUS_SUCCESS;                                                          \
                                                                                                    \
         if (is_turn(structure, arg))                                                               \
             word = distort(WRONG_BY_MANAGER, structure, arg);                                      \
-        for (unsigned times = times_called(); times; times--)                                      \
+        for (unsigned times = times_called(), whole = times; times; times--) {                     \
+            if (times < whole) /* what it was given, where the driver has answered */              \
+                memcpy((void *)(uintptr_t)arg, &given, sizeof given);                              \
             status = miniport_forward_##function(self, object, arg);                               \
+        }                                                                                          \
         wrong_word_undo(&word);                                                                    \
         return status;                                                                             \
     }
