@@ -38,7 +38,8 @@ function put_extent(value, field,    parts) {
     put("." field " = {" member_text(value, parts[1]) ", MINIPORT_UNIT_" toupper(parts[2]) "}")
 }
 
-# The type of a member that says where something is says in which terms.
+# The type of a member that says where something is says in which terms. Where the operation has a SegmentId beside an
+# address with one, the operation's counts: the address may be an MDL.
 function put_place(value, field,    path, text, segment, t) {
     path = fact[value, field]
     if (path == "")
@@ -51,7 +52,8 @@ function put_place(value, field,    path, text, segment, t) {
     if (t == "D3DGPU_VIRTUAL_ADDRESS" || t == "UINT64")
         text = "{MINIPORT_PLACE_VIRTUAL, {NULL, 0, 0}, " text "}"
     else if (t == "D3DGPU_PHYSICAL_ADDRESS")
-        text = "{MINIPORT_PLACE_OFFSET, " member_text(value, path ".SegmentId") ", " \
+        text = "{MINIPORT_PLACE_OFFSET, " \
+               member_text(value, find_member(value, segment) ? segment : path ".SegmentId") ", " \
                member_text(value, path ".SegmentOffset") "}"
     else
         text = "{MINIPORT_PLACE_" (t == "SIZE_T" ? "SLOT" : "ADDRESS") ", " \
