@@ -41,10 +41,13 @@ for file in loud.case "$loud"; do
     is_plain "check"
     expect 0 merge "$file.check"
     is_plain "merge"
-    for verb in trace report; do
-        expect 0 $verb "$file.run"
-        is_plain $verb
-    done
+    expect 0 trace "$file.run"
+    is_plain "trace"
+    # A build that found no node makes no pages, and says so.
+    page=0
+    ! "$drydock" report "$file.run" 2>&1 | grep -q 'reports were left out of this build' || page=2
+    expect $page report "$file.run"
+    is_plain "report"
     expect 2 run "$file.none"
     is_plain "an error"
 done
@@ -89,7 +92,7 @@ drydock_ends shrink 2 'pipe.shrink: cannot write' shrink bad/findings/physical-1
 drydock_ends trace 2 "cannot write 'pipe.trace'" trace small.run -o pipe.trace
 drydock_ends text 2 "cannot write 'pipe.text'" trace small.run --text -o pipe.text
 drydock_ends bounds 2 "pipe.bounds: cannot be read" bench pages --quick --bounds pipe.bounds
-drydock_ends report 2 "cannot write 'pipe.report'" report small.run -o pipe.report
+[ $page -eq 2 ] || drydock_ends report 2 "cannot write 'pipe.report'" report small.run -o pipe.report
 wait
 cat failed.* 2>/dev/null && fail "pipes without another end"
 # The case that shrink has made is not lost.

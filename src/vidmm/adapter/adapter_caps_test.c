@@ -317,7 +317,7 @@ CHANGE(no_nodes, fake->driver.GpuEngineTopology.NbAsymetricProcessingNodes = 0)
 CHANGE(one_unaware_node, fake->driver.GpuEngineTopology.NbAsymetricProcessingNodes = 0;
        fake->driver.SchedulingCaps.MultiEngineAware = 0;
        fake->driver.MemoryManagementCaps.PagingNode = 0)
-CHANGE(no_contexts, fake->lacks = UINT64_C(1) << MINIPORT_DDI_CreateContext)
+CHANGE(no_contexts, fake->lacks[MINIPORT_DDI_CreateContext] = true)
 CHANGE(no_contexts_unaware, no_contexts(fake); one_unaware_node(fake))
 CHANGE(paging_node, fake->driver.MemoryManagementCaps.PagingNode = 2)
 CHANGE(adapter_nodes, fake->adapter.NumExecutionNodes = 65)
@@ -769,7 +769,7 @@ static void what_a_driver_has_no_function_for_is_not_used(void **state)
         fake.driver.PresentationCaps.SupportKernelModeCommandBuffer = 1;
         fake.driver.SchedulingCaps.NativeGpuFence = is_virtual;
         if (cases[i / 2].ddi < MINIPORT_DDI_COUNT)
-            fake.lacks = UINT64_C(1) << cases[i / 2].ddi;
+            fake.lacks[cases[i / 2].ddi] = true;
         if (!cases[i / 2].contexts && is_virtual)
             continue; /* CTX-016 */
         if (!cases[i / 2].contexts)

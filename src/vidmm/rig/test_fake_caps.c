@@ -15,7 +15,7 @@ static bool fake_has(struct miniport *self, enum miniport_ddi ddi)
 {
     const struct fake *fake = (struct fake *)self;
 
-    if (fake->lacks >> ddi & 1)
+    if (fake->lacks[ddi])
         return false;
     return ddi != MINIPORT_DDI_GetRootPageTableSize || fake->sizes_roots;
 }

@@ -45,7 +45,7 @@ struct fake {
     struct miniport_ops ops;
     ULONG version;
     bool sizes_roots;
-    uint64_t lacks; /* functions that the driver does not have: a bit for each enum miniport_ddi */
+    bool lacks[MINIPORT_DDI_COUNT + 1]; /* functions that the driver does not have */
     DXGK_DRIVERCAPS driver;
     DXGK_PHYSICALADAPTERCAPS adapter;
     DXGK_GPUMMUCAPS mmu;
