@@ -191,10 +191,15 @@ NTSTATUS screen_stop(struct screen *screen, bool gives_back)
     if (gives_back && screen_has(screen, MINIPORT_DDI_StopDeviceAndReleasePostDisplayOwnership)) {
         status = miniport_stop_device_and_release_post_display_ownership(screen->config.miniport,
                                                                          NULL, &post);
-        if (NT_SUCCESS(status) && info.Width)
-            screen->config.host->post = info;
-        display_settle_monitors(screen->display, "DxgkDdiStopDeviceAndReleasePostDisplayOwnership");
-        return status;
+        if (NT_SUCCESS(status)) {
+            if (info.Width)
+                screen->config.host->post = info;
+            display_settle_monitors(screen->display,
+                                    "DxgkDdiStopDeviceAndReleasePostDisplayOwnership");
+            return status;
+        }
+        /* Its page has a driver refuse where the target has no monitor: it is stopped all the same.
+         */
     }
     status = miniport_stop_device(screen->config.miniport);
     display_settle_monitors(screen->display, "DxgkDdiStopDevice");

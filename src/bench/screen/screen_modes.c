@@ -222,6 +222,17 @@ static bool has_modes(struct screen *screen, const struct display_network *netwo
     return false;
 }
 
+#define MOST_PIXELS 16384u /* of a side: what this bench draws */
+
+/* A mode of text, or one of no size that can be drawn, is no mode for an image. */
+static bool can_be_drawn(const D3DKMDT_VIDPN_SOURCE_MODE *mode)
+{
+    const D3DKMDT_2DREGION *size = &mode->Format.Graphics.PrimSurfSize;
+
+    return mode->Type == D3DKMDT_RMT_GRAPHICS && size->cx && size->cx <= MOST_PIXELS && size->cy &&
+           size->cy <= MOST_PIXELS;
+}
+
 static bool negotiate(struct screen *screen, struct display_network *network)
 {
     unsigned mode;
@@ -238,6 +249,14 @@ static bool negotiate(struct screen *screen, struct display_network *network)
         return false;
     mode = choose_source_mode(screen, network);
     display_network_get_source_mode(network, SCREEN_SOURCE, mode, &screen->mode);
+    if (!can_be_drawn(&screen->mode)) {
+        nt_misuse(screen->config.nt,
+                  "source mode %u is of text, or larger than %u pixels on a side: nothing can be "
+                  "shown",
+                  mode, MOST_PIXELS);
+        screen->is_over = true;
+        return false;
+    }
     display_network_pin_source(network, SCREEN_SOURCE, mode);
     if (!enumerate(screen, network, D3DKMDT_EPT_VIDPNSOURCE) || !has_modes(screen, network))
         return false;
@@ -246,7 +265,16 @@ static bool negotiate(struct screen *screen, struct display_network *network)
     if (!enumerate(screen, network, D3DKMDT_EPT_VIDPNTARGET))
         return false;
     display_network_set_transformation(network, D3DKMDT_VPPS_IDENTITY, D3DKMDT_VPPR_IDENTITY);
-    return enumerate(screen, network, D3DKMDT_EPT_NOPIVOT) && is_supported(screen, network);
+    if (!enumerate(screen, network, D3DKMDT_EPT_NOPIVOT))
+        return false;
+    if (is_supported(screen, network))
+        return true;
+    if (!screen->is_over)
+        nt_misuse(screen->config.nt,
+                  "DxgkDdiIsSupportedVidPn does not support the network with the "
+                  "modes that the driver has enumerated: nothing can be shown");
+    screen->is_over = true;
+    return false;
 }
 
 /* What the driver recommends is listened to, and not shown. */

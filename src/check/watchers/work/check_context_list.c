@@ -8,7 +8,7 @@
 struct list_node {
     bool has_list;
     HANDLE contexts[2];   /* the driver's; NULL: none */
-    uint64_t running;     /* number of the packet that the engine ran then; 0: none */
+    uint64_t running;     /* number of the packet that the engine ran behind it; 0: none */
     uint64_t last_packet; /* that was submitted before the switch */
 };
 
@@ -21,20 +21,29 @@ static void before(struct check *check, void *state, const struct check_call *ca
     const DXGKARG_SWITCHTOHWCONTEXTLIST *arg = call->arg.switch_to_hw_context_list;
     const struct check_ledger *ledger = check_ledger(check);
     struct list_watch *watch = state;
+
+    if (call->ddi != MINIPORT_DDI_SwitchToHwContextList)
+        *watch = (struct list_watch){0};
+    else if (arg->NodeOrdinal < CHECK_MAX_NODES)
+        watch->nodes[arg->NodeOrdinal] =
+            (struct list_node){.last_packet = ledger->packets_submitted};
+}
+
+/* What ends amid the call is not judged: the engine goes on until the driver stops it. */
+static void after(struct check *check, void *state, const struct check_call *call)
+{
+    const DXGKARG_SWITCHTOHWCONTEXTLIST *arg = call->arg.switch_to_hw_context_list;
+    struct list_watch *watch = state;
     const struct check_packet *packet;
     struct list_node *node;
 
-    if (call->ddi != MINIPORT_DDI_SwitchToHwContextList) {
-        *watch = (struct list_watch){0};
-        return;
-    }
-    if (arg->NodeOrdinal >= CHECK_MAX_NODES)
+    if (arg->NodeOrdinal >= CHECK_MAX_NODES || !NT_SUCCESS(call->status))
         return;
     node = &watch->nodes[arg->NodeOrdinal];
-    *node = (struct list_node){.has_list = true,
-                               .contexts = {arg->hHwContextFirst, arg->hHwContextSecond},
-                               .last_packet = ledger->packets_submitted};
-    packet = check_find_executing(ledger, arg->NodeOrdinal);
+    node->has_list = true;
+    node->contexts[0] = arg->hHwContextFirst;
+    node->contexts[1] = arg->hHwContextSecond;
+    packet = check_find_executing(check_ledger(check), arg->NodeOrdinal);
     node->running = packet ? packet->number : 0;
 }
 
@@ -88,6 +97,9 @@ const struct check_watcher check_context_list_watcher = {
     .name = "lists of contexts",
     .state_bytes = sizeof(struct list_watch),
     .before = before,
-    .before_calls = CHECK_CALLS(MINIPORT_DDI_SwitchToHwContextList, MINIPORT_DDI_StartDevice),
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_SwitchToHwContextList, MINIPORT_DDI_StartDevice,
+                                MINIPORT_DDI_ResetFromTimeout, MINIPORT_DDI_ResetHwEngine),
+    .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_SwitchToHwContextList),
     .gpu = gpu,
 };

@@ -103,6 +103,16 @@ static void after_reset(struct check *check, struct engine_node *node, HANDLE ha
                "cause)");
 }
 
+/* What ended amid the call cannot be the cause that is to be named. */
+static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
+{
+    struct engine_watch *watch = state;
+    struct engine_node *node = node_of(watch, event->node);
+
+    if (node && event->kind == CHECK_GPU_DONE)
+        node->cause = NULL;
+}
+
 static void after(struct check *check, void *state, const struct check_call *call)
 {
     struct engine_watch *watch = state;
@@ -173,5 +183,6 @@ const struct check_watcher check_hw_engine_watcher = {
                                 MINIPORT_DDI_StartDevice),
     .after = after,
     .after_calls = CHECK_CALLS(MINIPORT_DDI_ResetHwEngine, MINIPORT_DDI_ResumeHwEngine),
+    .gpu = gpu,
     .callback = callback,
 };
