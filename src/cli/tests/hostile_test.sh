@@ -56,7 +56,8 @@ expect 0 check --model physical --seeds 1 --jobs 1 --baseline known.txt
 prints '^gone VA-001-0123abcd  \\x1b'
 is_plain "a baseline"
 printf 'model = "physical"\nseeds = 1\nallow = ["PB-004"]\nprofile = "\\u001b[31m"\n' >drydock.toml
-expect 0 doctor --seconds 0
+# 1: something is missing on this machine (node, say).
+"$drydock" doctor --seconds 0 >out 2>err || [ $? -eq 1 ] || fail "doctor ends as no other does"
 is_plain "doctor"
 rm drydock.toml
 
