@@ -57,5 +57,4 @@ if(WDK_COMPILER_clang)
     add_test(NAME docs/ddi-gap
              COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/ddi-gap.sh --check ${CMAKE_SOURCE_DIR}/data/ddi/gap.txt)
 endif()
-add_test(NAME docs/ntstatus COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/ntstatus.sh --check)
-add_test(NAME docs/constants COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/constants.sh --check)
+add_test(NAME docs/constants COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/wdk-constants.sh --check)

@@ -903,7 +903,8 @@ const struct zoo_defect zoo_lawful_work[] = {
      .lawful = "ns-dispmprt-_driver_initialization_data", .plant = plant_no_priorities,
      .focus = "hardware-queues=yes presents=no"},
     {.id = "L43-no-suspension", .models = ZOO_GPUMMU, .rules = "",
-     .sentence = "has hardware queues, and no function to suspend contexts, to reset engines or to switch them",
+     .sentence = "has hardware queues, and no function to suspend contexts, to reset engines or to "
+                 "switch them",
      .lawful = "ns-dispmprt-_driver_initialization_data", .plant = plant_no_suspension,
      .focus = "hardware-queues=yes presents=no suspended-contexts=all context-lists=oldest"},
     {.id = "L44-no-resumption", .models = ZOO_GPUMMU, .rules = "",

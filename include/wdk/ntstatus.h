@@ -2,7 +2,7 @@
  * NTSTATUS values: the public table of [MS-ERREF] 2.3.1, what pages of the DDI name beside it, and
  * those that the public crate winapi has beside both.
  *
- * Place   include/wdk. Stands alone. Made by scripts/ntstatus.sh from data/ddi/ntstatus.tsv.
+ * Place   include/wdk. Stands alone. Made by scripts/wdk-constants.sh from data/ddi/ntstatus.tsv.
  */
 #ifndef _NTSTATUS_
 #define _NTSTATUS_

@@ -208,6 +208,8 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
             packet->is_gpu_held = false;
         if (event->kind == CHECK_GPU_DROPPED && packet->queue)
             packet->gpu_queued = 0; /* the driver may hand it over once more */
+        packet->was_yielded |=
+            event->kind == CHECK_GPU_DROPPED && check_node_has_queue(&check->ledger, packet->node);
         packet->is_gpu_done |= event->kind == CHECK_GPU_DONE;
         packet->gpu_done += event->kind == CHECK_GPU_DONE;
     }

@@ -43,7 +43,9 @@ bool display_settle_monitors(struct display *display, const char *ddi)
 {
     bool is_whole = infos_settle(display, ddi, true);
 
-    return settle_sets(display, ddi, true) && is_whole;
+    is_whole = settle_sets(display, ddi, true) && is_whole;
+    monitors_bury(display);
+    return is_whole;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -107,6 +109,7 @@ NTSTATUS display_create(const struct display_config *config, struct display **ou
     list_init(&display->objects);
     list_init(&display->networks);
     list_init(&display->lent);
+    list_init(&display->unplugged);
     if (!fill_tables(display)) {
         base_free(config->services, display, sizeof *display);
         return STATUS_INSUFFICIENT_RESOURCES;
@@ -123,6 +126,7 @@ void display_destroy(struct display *display)
     while (!list_is_empty(&display->networks))
         display_network_destroy(list_first_entry(&display->networks, struct display_network, link));
     monitors_forget(display);
+    infos_forget(display);
     display_leave(display);
     base_free(display->config.services, display, sizeof *display);
 }

@@ -73,7 +73,9 @@ struct display_network {
 /* An info that a driver has. Behind it: the info, LENT_GUARD bytes, the info as it was given. */
 struct lent {
     struct list link; /* in display.lent */
-    const struct object *of;
+    struct display *display;
+    const struct object *of; /* NULL: it has gone, and the driver has the info all the same */
+    bool is_of_monitor;
     const char *by;   /* the function that gave it */
     const void *item; /* the mode or path; NULL: a new one, which the driver fills */
     size_t bytes;
@@ -85,6 +87,7 @@ struct lent {
 #define LENT_POISON     0xDD
 
 struct monitor {
+    struct list link; /* in display.unplugged, else nowhere */
     struct object descriptors, ranges;
     struct mode_set *set;
     uint8_t edid[DISPLAY_EDID_BYTES];
@@ -101,7 +104,8 @@ struct display {
     struct display_config config;
     struct list link; /* of all displays of the process */
     struct list objects, networks, lent;
-    HANDLE adapter; /* by which its driver knows it */
+    struct list unplugged; /* monitors that have gone, and of which the driver may have something */
+    HANDLE adapter;        /* by which its driver knows it */
     struct target targets[DISPLAY_MOST_TARGETS];
     unsigned target_count;
     UINT next_id; /* of modes */
@@ -126,6 +130,8 @@ const char *object_kind_name(enum object_kind kind);
 bool object_is_of_monitor(const struct object *object);
 /* Infos that the driver has are told, and all end; true: it had none. */
 bool infos_settle(struct display *display, const char *ddi, bool of_monitors);
+/* Whatever the driver has. */
+void infos_forget(struct display *display);
 
 void object_init(struct object *object, struct display *display, enum object_kind kind);
 void object_fini(struct object *object);
@@ -158,7 +164,7 @@ struct lent *find_lent(const struct object *of, const char *function, const void
 /* The driver has it no more. */
 void end_lent(struct lent *lent, const char *function);
 void *lent_info(struct lent *lent);
-/* The object goes: what is lent of it is told as left. */
+/* The object goes. What is lent of it stays the driver's, and is told as left when all settles. */
 void end_lent_of(const struct object *of);
 
 /* ---- mode_sets.c ----------------------------------------------------------------------------- */
@@ -202,6 +208,8 @@ struct path *network_path(const struct display_network *network, uint32_t source
 NTSTATUS network_add_path(struct display_network *network, const D3DKMDT_VIDPN_PRESENT_PATH *info);
 void network_remove_path(struct display_network *network, struct path *path);
 
+/* Those that were unplugged. */
+void monitors_bury(struct display *display);
 void monitors_forget(struct display *display);
 
 #endif

@@ -8,11 +8,18 @@
 
 #include <string.h>
 
+/* Bytes of a structure between its members: a driver that assigns a member leaves anything there.
+ */
+struct hole {
+    size_t offset, bytes;
+};
+
 struct mode_family {
     const char *name; /* "source mode set" */
     enum object_kind kind;
     size_t bytes;
     NTSTATUS bad_set, bad_mode;
+    const struct hole *holes; /* to one of no bytes; NULL: it has none */
     /* The mode has every member that its page wants. */
     bool (*is_mode)(const void *info);
 };
@@ -52,6 +59,34 @@ static bool is_monitor_mode(const void *info)
     return is_signal(&((const D3DKMDT_MONITOR_SOURCE_MODE *)info)->VideoSignalInfo);
 }
 
+#define END_OF(type, member) (offsetof(type, member) + sizeof(((const type *)NULL)->member))
+#define BETWEEN(type, member, following)                                                           \
+    {                                                                                              \
+        END_OF(type, member), offsetof(type, following) - END_OF(type, member)                     \
+    }
+#define BEHIND(type, member)                                                                       \
+    {                                                                                              \
+        END_OF(type, member), sizeof(type) - END_OF(type, member)                                  \
+    }
+#define HOLES_OF_SIGNAL(type)                                                                      \
+    BETWEEN(type, Id, VideoSignalInfo),                                                            \
+        BETWEEN(type, VideoSignalInfo.HSyncFreq, VideoSignalInfo.PixelRate),                       \
+    {                                                                                              \
+        END_OF(type, VideoSignalInfo.ScanLineOrdering),                                            \
+            END_OF(type, VideoSignalInfo) - END_OF(type, VideoSignalInfo.ScanLineOrdering)         \
+    }
+
+static const struct hole target_holes[] = {
+    HOLES_OF_SIGNAL(D3DKMDT_VIDPN_TARGET_MODE),
+    BEHIND(D3DKMDT_VIDPN_TARGET_MODE, MinimumVSyncFreq),
+    {0, 0},
+};
+static const struct hole monitor_holes[] = {
+    HOLES_OF_SIGNAL(D3DKMDT_MONITOR_SOURCE_MODE),
+    BEHIND(D3DKMDT_MONITOR_SOURCE_MODE, Preference),
+    {0, 0},
+};
+
 const struct mode_family source_family = {
     .name = "source mode set",
     .kind = OBJECT_SOURCE_SET,
@@ -66,6 +101,7 @@ const struct mode_family target_family = {
     .bytes = sizeof(D3DKMDT_VIDPN_TARGET_MODE),
     .bad_set = STATUS_GRAPHICS_INVALID_VIDPN_TARGETMODESET,
     .bad_mode = STATUS_GRAPHICS_INVALID_VIDEO_PRESENT_TARGET_MODE,
+    .holes = target_holes,
     .is_mode = is_target_mode,
 };
 const struct mode_family monitor_family = {
@@ -74,6 +110,7 @@ const struct mode_family monitor_family = {
     .bytes = sizeof(D3DKMDT_MONITOR_SOURCE_MODE),
     .bad_set = STATUS_GRAPHICS_INVALID_MONITOR_SOURCEMODESET,
     .bad_mode = STATUS_GRAPHICS_INVALID_MONITOR_SOURCE_MODE,
+    .holes = monitor_holes,
     .is_mode = is_monitor_mode,
 };
 
@@ -120,6 +157,12 @@ static UINT read_id(const void *info)
     return id;
 }
 
+static void close_holes(const struct mode_family *family, void *info)
+{
+    for (const struct hole *hole = family->holes; hole && hole->offset; hole++)
+        memset((char *)info + hole->offset, 0, hole->bytes);
+}
+
 struct mode *mode_set_add(struct mode_set *set, const void *info)
 {
     struct display *display = set->object.display;
@@ -128,6 +171,7 @@ struct mode *mode_set_add(struct mode_set *set, const void *info)
     if (!mode)
         return NULL;
     memcpy(mode_place(mode), info, set->family->bytes);
+    close_holes(set->family, mode_place(mode));
     mode->id = ++display->next_id;
     write_id(mode_place(mode), (UINT)mode->id);
     list_push_back(&set->modes, &mode->link);
@@ -164,12 +208,19 @@ static struct mode *mode_set_with_id(const struct mode_set *set, UINT id)
 /* But for the identifier, in front. */
 static struct mode *find_values(const struct mode_set *set, const void *info)
 {
-    const size_t head = sizeof(UINT);
+    const size_t head = sizeof(UINT), bytes = set->family->bytes;
+    union {
+        D3DKMDT_VIDPN_SOURCE_MODE source;
+        D3DKMDT_VIDPN_TARGET_MODE target;
+        D3DKMDT_MONITOR_SOURCE_MODE monitor;
+    } wanted;
     struct mode *mode;
 
+    memcpy(&wanted, info, bytes);
+    close_holes(set->family, &wanted);
     list_for_each (mode, &set->modes, struct mode, link) {
-        if (memcmp((const char *)mode_info(mode) + head, (const char *)info + head,
-                   set->family->bytes - head) == 0)
+        if (memcmp((const char *)mode_info(mode) + head, (const char *)&wanted + head,
+                   bytes - head) == 0)
             return mode;
     }
     return NULL;

@@ -164,11 +164,22 @@ static void unplug(struct display *display, struct target *target)
 
     if (!monitor)
         return;
-    mode_set_destroy(monitor->set);
-    object_fini(&monitor->descriptors);
-    object_fini(&monitor->ranges);
-    base_free(display->config.services, monitor, sizeof *monitor);
+    /* A driver that has something of it gives that back, or reads on, until all settles. */
+    list_push_back(&display->unplugged, &monitor->link);
     target->monitor = NULL;
+}
+
+void monitors_bury(struct display *display)
+{
+    while (!list_is_empty(&display->unplugged)) {
+        struct monitor *monitor = list_first_entry(&display->unplugged, struct monitor, link);
+
+        list_remove(&monitor->link);
+        mode_set_destroy(monitor->set);
+        object_fini(&monitor->descriptors);
+        object_fini(&monitor->ranges);
+        base_free(display->config.services, monitor, sizeof *monitor);
+    }
 }
 
 NTSTATUS display_connect(struct display *display, D3DDDI_VIDEO_PRESENT_TARGET_ID id,
@@ -230,6 +241,7 @@ void monitors_forget(struct display *display)
 {
     for (unsigned i = 0; i < display->target_count; i++)
         unplug(display, &display->targets[i]);
+    monitors_bury(display);
 }
 
 static const struct mode_set *set_of(const struct display *display, uint32_t id)

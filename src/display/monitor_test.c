@@ -126,6 +126,30 @@ static void a_set_that_is_kept_until_the_stop_is_told(void **state)
     test_display_end(&test);
 }
 
+static void what_a_driver_has_of_a_monitor_outlives_its_cable(void **state)
+{
+    const DXGK_MONITORSOURCEMODESET_INTERFACE *modes, *none;
+    const DXGK_MONITOR_INTERFACE *interface;
+    const D3DKMDT_MONITOR_SOURCE_MODE *mode;
+    D3DKMDT_HMONITORSOURCEMODESET set, other;
+    struct test_display test;
+
+    test_display_begin(&test);
+    interface = monitors(&test);
+    display_connect(test.display, 11, NULL, 0);
+    assert_int_equal(interface->pfnAcquireMonitorSourceModeSet(ADAPTER, 11, &set, &modes),
+                     STATUS_SUCCESS);
+    assert_int_equal(modes->pfnAcquireFirstModeInfo(set, &mode), STATUS_SUCCESS);
+    display_disconnect(test.display, 11);
+    assert_int_not_equal(interface->pfnAcquireMonitorSourceModeSet(ADAPTER, 11, &other, &none),
+                         STATUS_SUCCESS);
+    assert_int_equal(mode->VideoSignalInfo.ActiveSize.cx, 1920);
+    assert_int_equal(modes->pfnReleaseModeInfo(set, mode), STATUS_SUCCESS);
+    assert_int_equal(interface->pfnReleaseMonitorSourceModeSet(ADAPTER, set), STATUS_SUCCESS);
+    assert_true(display_settle_monitors(test.display, "DxgkDdiStopDevice"));
+    test_display_end(&test);
+}
+
 static void a_driver_reads_the_edid(void **state)
 {
     const DXGK_MONITORDESCRIPTORSET_INTERFACE *descriptors;
@@ -167,6 +191,7 @@ int main(void)
         cmocka_unit_test(a_wrong_edid_is_none),
         cmocka_unit_test(a_driver_reads_the_modes_of_a_monitor),
         cmocka_unit_test(a_set_that_is_kept_until_the_stop_is_told),
+        cmocka_unit_test(what_a_driver_has_of_a_monitor_outlives_its_cable),
         cmocka_unit_test(a_driver_reads_the_edid),
     };
 

@@ -152,7 +152,9 @@ void *lend_info(const struct object *of, const char *function, const void *item,
 
     if (!lent)
         return NULL;
+    lent->display = display;
     lent->of = of;
+    lent->is_of_monitor = object_is_of_monitor(of);
     lent->by = function;
     lent->item = item;
     lent->bytes = bytes;
@@ -195,11 +197,11 @@ static void look_at_guard(struct lent *lent, const char *function)
     while (i < LENT_GUARD && guard[i] == LENT_GUARD_BYTE)
         i++;
     if (i < LENT_GUARD)
-        display_misuse(lent->of->display, function,
+        display_misuse(lent->display, function,
                        "gets back the info of %s, behind whose end, at byte %zu, was written",
                        lent->by, lent->bytes + i);
     if (lent->item && memcmp(place, guard + LENT_GUARD, lent->bytes) != 0)
-        display_misuse(lent->of->display, function,
+        display_misuse(lent->display, function,
                        "gets back the info of %s, which was to be read only and has changed",
                        lent->by);
 }
@@ -213,14 +215,11 @@ void end_lent(struct lent *lent, const char *function)
 
 void end_lent_of(const struct object *of)
 {
-    struct display *display = of->display;
-    struct lent *lent, *following;
+    struct lent *lent;
 
-    list_for_each_safe (lent, following, &display->lent, struct lent, link) {
-        if (lent->of != of)
-            continue;
-        list_remove(&lent->link);
-        base_free(display->config.services, lent, lent_bytes(lent->bytes));
+    list_for_each (lent, &of->display->lent, struct lent, link) {
+        if (lent->of == of)
+            lent->of = NULL;
     }
 }
 
@@ -230,13 +229,25 @@ bool object_is_of_monitor(const struct object *object)
            object->kind == OBJECT_RANGES;
 }
 
+static void free_lent(struct lent *lent)
+{
+    list_remove(&lent->link);
+    base_free(lent->display->config.services, lent, lent_bytes(lent->bytes));
+}
+
+void infos_forget(struct display *display)
+{
+    while (!list_is_empty(&display->lent))
+        free_lent(list_first_entry(&display->lent, struct lent, link));
+}
+
 bool infos_settle(struct display *display, const char *ddi, bool of_monitors)
 {
     struct lent *lent, *following;
     bool is_whole = true;
 
     list_for_each_safe (lent, following, &display->lent, struct lent, link) {
-        if (object_is_of_monitor(lent->of) != of_monitors)
+        if (lent->is_of_monitor != of_monitors)
             continue;
         if (!lent->is_over) {
             display_misuse(display, ddi, "has returned, and an info of %s has not been released%s",
@@ -244,8 +255,7 @@ bool infos_settle(struct display *display, const char *ddi, bool of_monitors)
             look_at_guard(lent, ddi);
             is_whole = false;
         }
-        list_remove(&lent->link);
-        base_free(display->config.services, lent, lent_bytes(lent->bytes));
+        free_lent(lent);
     }
     return is_whole;
 }

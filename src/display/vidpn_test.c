@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/bits.h"
 #include "base/failing_services.h"
 #include "display/rig/test_display.h"
 
@@ -212,6 +213,11 @@ static void a_pinned_mode_remains(void **state)
 
 static void a_mode_is_added_once_and_whole(void **state)
 {
+    static const size_t holes[] = {
+        offsetof(D3DKMDT_VIDPN_TARGET_MODE, VideoSignalInfo),
+        offsetof(D3DKMDT_VIDPN_TARGET_MODE, VideoSignalInfo.PixelRate),
+        offsetof(D3DKMDT_VIDPN_TARGET_MODE, VideoSignalInfo) + sizeof(D3DKMDT_VIDEO_SIGNAL_INFO),
+    };
     const DXGK_VIDPNTARGETMODESET_INTERFACE *modes;
     D3DKMDT_HVIDPNTARGETMODESET set, other;
     D3DKMDT_VIDPN_TARGET_MODE *mode;
@@ -240,6 +246,8 @@ static void a_mode_is_added_once_and_whole(void **state)
     assert_int_equal(modes->pfnCreateNewModeInfo(set, &mode), STATUS_SUCCESS);
     assert_int_not_equal(mode->Id, id);
     test_fill_target(mode, 640, 480);
+    for (size_t i = 0; i < ARRAY_COUNT(holes); i++) /* what lies between members is no value */
+        memset((char *)mode + holes[i] - 4, 0xee, 4);
     assert_int_equal(modes->pfnAddMode(set, mode), STATUS_GRAPHICS_MODE_ALREADY_IN_MODESET);
     assert_int_equal(modes->pfnReleaseModeInfo(set, mode), STATUS_SUCCESS);
     assert_int_equal(modes->pfnPinMode(set, id + 77),
@@ -276,6 +284,7 @@ static void wrong_handles_are_told_and_harm_nothing(void **state)
 
 static void what_is_not_released_is_told(void **state)
 {
+    D3DKMDT_VIDPN_SOURCE_MODE *mode;
     const DXGK_VIDPNSOURCEMODESET_INTERFACE *modes;
     const D3DKMDT_VIDPN_PRESENT_PATH *path;
     struct test_display test;
@@ -292,6 +301,13 @@ static void what_is_not_released_is_told(void **state)
     test.vidpn->pfnCreateNewSourceModeSet(test.handle, 0, &set, &modes);
     assert_false(display_settle(test.display, "DxgkDdiCommitVidPn"));
     test_expect_misuse(&test, "has created has not been assigned or released");
+    /* The set goes first, and the driver may write to the info that it has. */
+    test.vidpn->pfnCreateNewSourceModeSet(test.handle, 0, &set, &modes);
+    assert_int_equal(modes->pfnCreateNewModeInfo(set, &mode), STATUS_SUCCESS);
+    assert_int_equal(test.vidpn->pfnReleaseSourceModeSet(test.handle, set), STATUS_SUCCESS);
+    test_fill_source(mode, 640, 480);
+    assert_false(display_settle(test.display, "DxgkDdiCommitVidPn"));
+    test_expect_misuse(&test, "pfnCreateNewModeInfo has not been released or added");
     test_display_end(&test);
 }
 

@@ -725,14 +725,16 @@ MINIPORT_DISPLAY_ONLY_LIST(X)
 #define X(function, ddi, argument) CALL_WITH((arg), function, ddi, argument)
 MINIPORT_ARGUMENT_LIST(X)
 #undef X
-#define VALUES_ControlInterrupt                         object, arg->InterruptType, arg->EnableInterrupt
-#define VALUES_ControlInterrupt2                        object, *arg
-#define VALUES_GetNodeMetadata                          object, arg->NodeOrdinalAndAdapterIndex, &arg->metadata
-#define VALUES_QueryChildRelations                      object, arg->ChildRelations, arg->ChildRelationsSize
-#define VALUES_QueryChildStatus                         object, arg->ChildStatus, arg->NonDestructiveOnly
-#define VALUES_QueryDeviceDescriptor                    object, arg->ChildUid, arg->DeviceDescriptor
+#define VALUES_ControlInterrupt      object, arg->InterruptType, arg->EnableInterrupt
+#define VALUES_ControlInterrupt2     object, *arg
+#define VALUES_GetNodeMetadata       object, arg->NodeOrdinalAndAdapterIndex, &arg->metadata
+#define VALUES_QueryChildRelations   object, arg->ChildRelations, arg->ChildRelationsSize
+#define VALUES_QueryChildStatus      object, arg->ChildStatus, arg->NonDestructiveOnly
+#define VALUES_QueryDeviceDescriptor object, arg->ChildUid, arg->DeviceDescriptor
+
 #define VALUES_StopDeviceAndReleasePostDisplayOwnership object, arg->TargetId, arg->DisplayInfo
-#define X(function, ddi, argument)                      CALL_WITH((VALUES_##ddi), function, ddi, argument)
+
+#define X(function, ddi, argument) CALL_WITH((VALUES_##ddi), function, ddi, argument)
 MINIPORT_VALUE_LIST(X)
 MINIPORT_DISPLAY_VALUE_LIST(X)
 #undef X

@@ -30,7 +30,8 @@ static void settle(struct vidsch *vidsch, unsigned node_index)
     node->faults.count = 0;
     node->goes_on = false;
     node->watched = 0;
-    node->has_suspension = node->has_list = false;
+    node->watched_suspension = 0;
+    node->has_list = false;
     vidsch_look_at_queues(vidsch, node_index);
     list_for_each (context, &vidsch->contexts, struct vidsch_context, link) {
         if (context->node == node_index && context->suspension == SUSPENDING)

@@ -143,13 +143,13 @@ static bool query_finds_progress(struct vidsch *vidsch, unsigned node_index)
     char text[128];
 
     if (node->queue_count) {
-        bool was_suspending = vidsch_is_suspending(vidsch, node_index);
+        uint64_t suspension = vidsch_oldest_suspension(vidsch, node_index);
 
         args.NodeOrdinal = node_index;
-        if (was_suspending && miniport_has(vidsch->miniport, MINIPORT_DDI_QueryCurrentFence))
+        if (suspension && miniport_has(vidsch->miniport, MINIPORT_DDI_QueryCurrentFence))
             miniport_query_current_fence(vidsch->miniport, NULL, &args);
         if (!vidsch_look_at_queues(vidsch, node_index) &&
-            was_suspending == vidsch_is_suspending(vidsch, node_index))
+            suspension == vidsch_oldest_suspension(vidsch, node_index))
             return false;
         vidsch_run(vidsch);
         return true;
@@ -198,13 +198,14 @@ static uint64_t oldest_serial(const struct node *node)
 /* A suspension that is not acknowledged in time is a time-out of the engine. */
 static bool suspension_is_late(const struct vidsch *vidsch, unsigned node_index, uint64_t now_ns)
 {
+    const uint64_t oldest = vidsch_oldest_suspension(vidsch, node_index);
     struct node *node = &vidsch->nodes[node_index];
-    const bool had_suspension = node->has_suspension;
 
-    node->has_suspension = vidsch_is_suspending(vidsch, node_index);
-    if (node->has_suspension && !had_suspension)
+    if (oldest != node->watched_suspension) {
+        node->watched_suspension = oldest;
         node->suspension_since_ns = now_ns;
-    return node->has_suspension && now_ns - node->suspension_since_ns >= vidsch->config.timeout_ns;
+    }
+    return oldest && now_ns - node->suspension_since_ns >= vidsch->config.timeout_ns;
 }
 
 static void watch_node(struct vidsch *vidsch, unsigned node_index, uint64_t now_ns)
@@ -253,7 +254,7 @@ static const char *explain_node(const struct vidsch *vidsch, unsigned node_index
                  node->reported_id, node_index);
         return "FENCE-004";
     }
-    if (vidsch_is_suspending(vidsch, node_index)) {
+    if (vidsch_oldest_suspension(vidsch, node_index)) {
         snprintf(text, size,
                  "a context of node %u is to be suspended, and SUSPEND_CONTEXT_COMPLETED was not "
                  "reported",

@@ -16,11 +16,27 @@
 
 #include <stdio.h>
 
+/* Packets of a suspended context keep their room: paging that is to go meanwhile needs some, too.
+ */
+static bool leaves_room_for_paging(const struct vidsch *vidsch, unsigned node)
+{
+    const struct vidsch_context *context;
+
+    if (vidsch->nodes[node].in_flight < vidsch->nodes[node].most_in_flight)
+        return true;
+    list_for_each (context, &vidsch->contexts, struct vidsch_context, link) {
+        if (context->node == node && context->is_paging)
+            return false;
+    }
+    return true;
+}
+
 static bool can_suspend(const struct vidsch_context *context)
 {
     struct miniport *miniport = context->vidsch->miniport;
 
-    return context->vidsch->config.suspends != VIDSCH_SUSPENDS_NONE && context->progress &&
+    return leaves_room_for_paging(context->vidsch, context->node) &&
+           context->vidsch->config.suspends != VIDSCH_SUSPENDS_NONE && context->progress &&
            context->driver_handle && !context->is_invalid &&
            miniport_has(miniport, MINIPORT_DDI_SuspendContext) &&
            miniport_has(miniport, MINIPORT_DDI_ResumeContext);
@@ -45,6 +61,7 @@ static void suspend(struct vidsch_context *context)
     NTSTATUS status;
 
     context->suspension = SUSPENDING;
+    context->suspend_number = ++vidsch->last_suspension;
     vidsch->is_running = true;
     status = miniport_suspend_context(vidsch->miniport, NULL, &args);
     vidsch->is_running = was_running;
@@ -131,13 +148,15 @@ void vidsch_end_suspensions(struct vidsch *vidsch, bool is_over)
     }
 }
 
-bool vidsch_is_suspending(const struct vidsch *vidsch, unsigned node)
+uint64_t vidsch_oldest_suspension(const struct vidsch *vidsch, unsigned node)
 {
     const struct vidsch_context *context;
+    uint64_t oldest = 0;
 
     list_for_each (context, &vidsch->contexts, struct vidsch_context, link) {
-        if (context->node == node && context->suspension == SUSPENDING)
-            return true;
+        if (context->node == node && context->suspension == SUSPENDING &&
+            (!oldest || context->suspend_number < oldest))
+            oldest = context->suspend_number;
     }
-    return false;
+    return oldest;
 }

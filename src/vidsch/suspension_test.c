@@ -366,6 +366,90 @@ a_suspension_that_is_not_acknowledged_times_out_and_work_that_is_suspended_does_
     stage_fini(&stage);
 }
 
+/* Each in its time, whatever the watchdog has seen before. */
+static void the_time_of_a_suspension_is_its_own(void **state)
+{
+    struct stage stage;
+
+    stage_init(&stage, VIDSCH_SUSPENDS_ALL, VIDSCH_LISTS_NONE);
+    vidsch_context_hold(stage.contexts[0]);
+    vidsch_watch(stage.vidsch, 0);
+    for (unsigned i = 1; i < 6; i++) {
+        const unsigned one = i % 2, other = !one;
+
+        acknowledge(&stage, other, stage.last_fence);
+        vidsch_context_hold(stage.contexts[one]);
+        vidsch_context_release(stage.contexts[other]);
+        vidsch_watch(stage.vidsch, i * (TIMEOUT - 1));
+    }
+    assert_int_equal(stage.timeouts, 0);
+    vidsch_watch(stage.vidsch, 5 * (TIMEOUT - 1) + TIMEOUT);
+    assert_int_equal(stage.timeouts, 1);
+    acknowledge(&stage, 1, stage.last_fence);
+    vidsch_context_release(stage.contexts[1]);
+    stage_fini(&stage);
+}
+
+/* A packet that never went to the driver is not kept by one that the driver keeps. */
+static void what_has_failed_retires_behind_what_is_suspended(void **state)
+{
+    struct test_packet p[3];
+    struct stage stage;
+
+    for (unsigned is_at_once = 0; is_at_once < 2; is_at_once++) {
+        stage_init(&stage, VIDSCH_SUSPENDS_BUSY, VIDSCH_LISTS_NONE);
+        stage.suspends = is_at_once ? STATUS_SUCCESS : STATUS_PENDING;
+        send(&stage, 0, &p[0], 'A');
+        vidsch_context_invalidate(stage.contexts[1]);
+        send(&stage, 1, &p[1], 'B');
+        expect_log(&stage, "A ");
+        vidsch_context_hold(stage.contexts[0]);
+        if (!is_at_once)
+            acknowledge(&stage, 0, 1);
+        expect_log(&stage, "Sa1 !B ");
+        assert_true(vidsch_is_drained(stage.vidsch));
+        send(&stage, 1, &p[2], 'C');
+        expect_log(&stage, "!C ");
+        vidsch_context_release(stage.contexts[0]);
+        finish(&stage, 0, &p[0]);
+        expect_log(&stage, "Ra -A ");
+        stage_fini(&stage);
+    }
+}
+
+/* Where paging runs on the node, a full one is waited for: what is suspended keeps its room. */
+static void a_full_node_that_pages_is_not_suspended(void **state)
+{
+    struct vidsch_context *paging;
+    struct test_packet p[9], paged;
+    struct stage stage;
+
+    stage_init(&stage, VIDSCH_SUSPENDS_BUSY, VIDSCH_LISTS_NONE);
+    assert_int_equal(vidsch_context_create(stage.vidsch, 0, true, &paging), STATUS_SUCCESS);
+    for (unsigned i = 0; i < 8; i++)
+        send(&stage, 0, &p[i], (char)('A' + i));
+    vidsch_context_hold(stage.contexts[0]);
+    expect_log(&stage, "A B C D E F G H ");
+    memset(&paged, 0, sizeof paged);
+    paged = (struct test_packet){.base.ops = &packet_ops, .stage = &stage, .name = 'P'};
+    vidsch_submit(paging, &paged.base);
+    expect_log(&stage, "");
+    finish(&stage, 0, &p[0]);
+    expect_log(&stage, "-A P ");
+    finish(&stage, 0, &p[7]);
+    vidsch_context_release(stage.contexts[0]);
+    stage.log[0] = '\0';
+    send(&stage, 0, &p[8], 'I');
+    vidsch_context_hold(stage.contexts[0]); /* there is room */
+    expect_log(&stage, "I Sa1 ");
+    vidsch_context_release(stage.contexts[0]);
+    finish(&stage, 0, &p[8]);
+    vidsch_set_gate(stage.vidsch, VIDSCH_CLOSED); /* the paging packet has no end */
+    vidsch_reset_adapter(stage.vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+    vidsch_context_destroy(paging);
+    stage_fini(&stage);
+}
+
 static void a_reset_of_the_adapter_ends_suspensions(void **state)
 {
     struct test_packet p[2];
@@ -478,6 +562,9 @@ int main(void)
         cmocka_unit_test(a_driver_that_refuses_ends_the_work_first),
         cmocka_unit_test(
             a_suspension_that_is_not_acknowledged_times_out_and_work_that_is_suspended_does_not),
+        cmocka_unit_test(the_time_of_a_suspension_is_its_own),
+        cmocka_unit_test(what_has_failed_retires_behind_what_is_suspended),
+        cmocka_unit_test(a_full_node_that_pages_is_not_suspended),
         cmocka_unit_test(a_reset_of_the_adapter_ends_suspensions),
         cmocka_unit_test(a_reset_of_an_engine_costs_the_contexts_that_it_has_hit),
         cmocka_unit_test(an_engine_that_is_not_resumed_leaves_the_rest_to_a_reset_of_the_adapter),

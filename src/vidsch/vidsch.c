@@ -228,7 +228,8 @@ void vidsch_context_hold(struct vidsch_context *context)
             list_remove(&packet->waiter);
     }
     vidsch_keep_off(context);
-    if (context->vidsch->run_again) /* a DPC came in the call */
+    /* A DPC came in the call, or what failed behind the context's packets can retire now. */
+    if (context->vidsch->run_again || context->suspension == SUSPENDED)
         vidsch_run(context->vidsch);
 }
 
@@ -436,7 +437,8 @@ void vidsch_retire(struct vidsch *vidsch, struct vidsch_packet *packet, NTSTATUS
 
 /*
  * The first packet that is complete; of those that go by fence ids only the first one of the node
- * can be, and one that failed only in its turn.
+ * can be, and one that failed only in its turn: what a suspended context has in front of it does
+ * not count, for it ends when that context goes on.
  */
 static struct vidsch_packet *first_ended(const struct node *node)
 {
@@ -449,11 +451,15 @@ static struct vidsch_packet *first_ended(const struct node *node)
         bool is_complete = is_by_fence ? !is_after(packet->fence_id, node->completed_id)
                                        : packet->progress_id <= packet->context->reached;
 
-        if (packet->has_failed ? is_first : is_complete && (!is_by_fence || is_first_by_fence))
+        const bool is_suspended = packet->context->suspension == SUSPENDED;
+        const bool is_in_turn =
+            is_first && (!is_suspended || packet->node.prev == &node->submitted);
+
+        if (packet->has_failed ? is_in_turn : is_complete && (!is_by_fence || is_first_by_fence))
             return packet;
         if (!node->queue_count)
             break;
-        is_first = false;
+        is_first = is_first && is_suspended;
         is_first_by_fence = is_first_by_fence && !is_by_fence;
     }
     return NULL;

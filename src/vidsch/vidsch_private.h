@@ -62,10 +62,10 @@ struct node {
     bool is_preempted; /* ... and a DPC came after it */
 
     /* The watchdog. */
-    uint64_t watched;    /* serial number of the packet that is with the GPU, 0: none */
-    uint64_t since_ns;   /* seen there at this time first, or the preemption was requested then */
-    bool has_suspension; /* of a context, that was not over when it was looked at ... */
-    uint64_t suspension_since_ns; /* ... first at this time */
+    uint64_t watched;  /* serial number of the packet that is with the GPU, 0: none */
+    uint64_t since_ns; /* seen there at this time first, or the preemption was requested then */
+    uint64_t watched_suspension;  /* number of the oldest that is not acknowledged, 0: none */
+    uint64_t suspension_since_ns; /* seen at this time first */
     struct {
         DXGKARGCB_NOTIFY_INTERRUPT_DATA *data; /* ring of hardware_queue_depth */
         unsigned first;
@@ -87,8 +87,9 @@ struct vidsch {
     struct list contexts;
     struct list aborted; /* packets that vidsch_abort() is retiring */
     uint64_t last_sequence;
-    uint64_t last_serial; /* of submissions to the driver, resubmissions included */
-    uint64_t outstanding; /* packets submitted and not retired */
+    uint64_t last_serial;     /* of submissions to the driver, resubmissions included */
+    uint64_t last_suspension; /* of any context */
+    uint64_t outstanding;     /* packets submitted and not retired */
 
     struct report_error errors[ERROR_RING_COUNT];
     unsigned error_count;
@@ -119,8 +120,9 @@ struct vidsch_context {
     uint64_t reached;                  /* ... as it was looked at last */
     HANDLE driver_handle, system_handle;
     enum suspension suspension;
-    uint64_t suspend_fence; /* of the last suspension */
-    bool is_invalid;        /* nothing of it goes to the driver any more */
+    uint64_t suspend_fence;  /* of the last suspension, */
+    uint64_t suspend_number; /* which is this one of all contexts */
+    bool is_invalid;         /* nothing of it goes to the driver any more */
 };
 
 /* True when id a comes after id b, across the wrap. */
@@ -191,7 +193,8 @@ void vidsch_note_suspension(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERR
 /* A reset has taken all from the GPU. is_over: so has the end of the adapter, for good. */
 void vidsch_end_suspensions(struct vidsch *vidsch, bool is_over);
 /* A suspension of a context of the node is not acknowledged. */
-bool vidsch_is_suspending(const struct vidsch *vidsch, unsigned node);
+/* The number of the oldest suspension of the node that is not acknowledged; 0: none. */
+uint64_t vidsch_oldest_suspension(const struct vidsch *vidsch, unsigned node);
 
 /* ---- context_list.c ---- */
 

@@ -1,7 +1,7 @@
 /*
  * Constants of wdm.h and ntddk.h that are a number with a name and nothing else.
  *
- * Place   include/wdk. Stands alone. Made by scripts/constants.sh from data/ddi/constants.tsv.
+ * Place   include/wdk. Stands alone. Made by scripts/wdk-constants.sh from data/ddi/constants.tsv.
  */
 #ifndef DRYDOCK_WDM_CONSTANTS_H
 #define DRYDOCK_WDM_CONSTANTS_H

@@ -9,6 +9,15 @@
 #include <limits.h>
 #include <string.h>
 
+/* Told once: what follows from it is not. False. */
+static bool give_up(struct screen *screen, const char *why)
+{
+    if (!screen->is_over)
+        nt_misuse(screen->config.nt, "%s: nothing can be shown", why);
+    screen->is_over = true;
+    return false;
+}
+
 /* ---- Children -------------------------------------------------------------------------------- */
 
 static bool is_video_output(const DXGK_CHILD_DESCRIPTOR *child)
@@ -92,9 +101,7 @@ bool screen_find_children(struct screen *screen)
     }
     if (choose_target(screen))
         return true;
-    nt_misuse(screen->config.nt, "no child of the driver's has a monitor: nothing can be shown");
-    screen->is_over = true;
-    return false;
+    return give_up(screen, "no child of the driver's has a monitor");
 }
 
 /*
@@ -177,23 +184,51 @@ static bool is_supported(struct screen *screen, const struct display_network *ne
     return screen_succeeds(screen, "DxgkDdiIsSupportedVidPn", status) && arg.IsVidPnSupported;
 }
 
-/* The monitor's preferred size mostly, or any that the driver offers. */
-static unsigned choose_source_mode(struct screen *screen, const struct display_network *network)
+#define MOST_PIXELS 16384u /* of a side: what this bench draws */
+
+/* A mode of text has no image. */
+static bool can_be_drawn(const D3DKMDT_VIDPN_SOURCE_MODE *mode)
+{
+    const D3DKMDT_2DREGION *size = &mode->Format.Graphics.PrimSurfSize;
+
+    return mode->Type != D3DKMDT_RMT_TEXT && size->cx && size->cx <= MOST_PIXELS && size->cy &&
+           size->cy <= MOST_PIXELS;
+}
+
+static bool is_of_size(const D3DKMDT_VIDPN_SOURCE_MODE *mode, const D3DKMDT_2DREGION *size)
+{
+    return mode->Format.Graphics.PrimSurfSize.cx == size->cx &&
+           mode->Format.Graphics.PrimSurfSize.cy == size->cy;
+}
+
+/* The monitor's preferred size mostly, or any that the driver offers and that can be drawn. */
+static bool choose_source_mode(struct screen *screen, const struct display_network *network,
+                               unsigned *out_mode)
 {
     const unsigned count = display_network_source_modes(network, SCREEN_SOURCE);
+    const bool wants_preferred = rng_chance(&screen->rng, 1, 2);
+    const unsigned first = (unsigned)rng_below(&screen->rng, count);
     D3DKMDT_MONITOR_SOURCE_MODE preferred;
-    D3DKMDT_VIDPN_SOURCE_MODE mode;
+    bool is_preferred = false, has_any = false;
 
-    if (rng_chance(&screen->rng, 1, 2) &&
-        display_get_monitor_mode(screen->display, screen->target, 0, &preferred)) {
-        for (unsigned i = 0; i < count; i++) {
-            display_network_get_source_mode(network, SCREEN_SOURCE, i, &mode);
-            if (mode.Format.Graphics.PrimSurfSize.cx == preferred.VideoSignalInfo.ActiveSize.cx &&
-                mode.Format.Graphics.PrimSurfSize.cy == preferred.VideoSignalInfo.ActiveSize.cy)
-                return i;
+    if (wants_preferred)
+        is_preferred = display_get_monitor_mode(screen->display, screen->target, 0, &preferred);
+    for (unsigned i = 0; i < count; i++) {
+        const unsigned number = (first + i) % count;
+        D3DKMDT_VIDPN_SOURCE_MODE mode;
+
+        display_network_get_source_mode(network, SCREEN_SOURCE, number, &mode);
+        if (!can_be_drawn(&mode))
+            continue;
+        if (is_preferred && is_of_size(&mode, &preferred.VideoSignalInfo.ActiveSize)) {
+            *out_mode = number;
+            return true;
         }
+        if (!has_any)
+            *out_mode = number;
+        has_any = true;
     }
-    return (unsigned)rng_below(&screen->rng, count);
+    return has_any;
 }
 
 static bool commit(struct screen *screen, struct display_network *network)
@@ -222,41 +257,20 @@ static bool has_modes(struct screen *screen, const struct display_network *netwo
     return false;
 }
 
-#define MOST_PIXELS 16384u /* of a side: what this bench draws */
-
-/* A mode of text, or one of no size that can be drawn, is no mode for an image. */
-static bool can_be_drawn(const D3DKMDT_VIDPN_SOURCE_MODE *mode)
-{
-    const D3DKMDT_2DREGION *size = &mode->Format.Graphics.PrimSurfSize;
-
-    return mode->Type == D3DKMDT_RMT_GRAPHICS && size->cx && size->cx <= MOST_PIXELS && size->cy &&
-           size->cy <= MOST_PIXELS;
-}
-
 static bool negotiate(struct screen *screen, struct display_network *network)
 {
     unsigned mode;
 
-    if (!is_supported(screen, network)) {
-        if (!screen->is_over)
-            nt_misuse(screen->config.nt,
-                      "DxgkDdiIsSupportedVidPn does not support source 0 on the one target with a "
-                      "monitor: nothing can be shown");
-        screen->is_over = true;
-        return false;
-    }
+    if (!is_supported(screen, network))
+        return give_up(screen,
+                       "DxgkDdiIsSupportedVidPn does not support source 0 on the one target "
+                       "with a monitor");
     if (!enumerate(screen, network, D3DKMDT_EPT_NOPIVOT) || !has_modes(screen, network))
         return false;
-    mode = choose_source_mode(screen, network);
+    if (!choose_source_mode(screen, network, &mode))
+        return give_up(screen, "all source modes are of text, or have more than 16384 pixels on a "
+                               "side");
     display_network_get_source_mode(network, SCREEN_SOURCE, mode, &screen->mode);
-    if (!can_be_drawn(&screen->mode)) {
-        nt_misuse(screen->config.nt,
-                  "source mode %u is of text, or larger than %u pixels on a side: nothing can be "
-                  "shown",
-                  mode, MOST_PIXELS);
-        screen->is_over = true;
-        return false;
-    }
     display_network_pin_source(network, SCREEN_SOURCE, mode);
     if (!enumerate(screen, network, D3DKMDT_EPT_VIDPNSOURCE) || !has_modes(screen, network))
         return false;
@@ -267,14 +281,9 @@ static bool negotiate(struct screen *screen, struct display_network *network)
     display_network_set_transformation(network, D3DKMDT_VPPS_IDENTITY, D3DKMDT_VPPR_IDENTITY);
     if (!enumerate(screen, network, D3DKMDT_EPT_NOPIVOT))
         return false;
-    if (is_supported(screen, network))
-        return true;
-    if (!screen->is_over)
-        nt_misuse(screen->config.nt,
-                  "DxgkDdiIsSupportedVidPn does not support the network with the "
-                  "modes that the driver has enumerated: nothing can be shown");
-    screen->is_over = true;
-    return false;
+    return is_supported(screen, network) ||
+           give_up(screen, "DxgkDdiIsSupportedVidPn does not support the network with the modes "
+                           "that the driver has enumerated");
 }
 
 /* What the driver recommends is listened to, and not shown. */

@@ -41,6 +41,18 @@ struct check_queue *check_find_queue(const struct check_ledger *ledger, const vo
     return (struct check_queue *)check_find(ledger, CHECK_QUEUE, handle);
 }
 
+bool check_node_has_queue(const struct check_ledger *ledger, unsigned node)
+{
+    const struct check_queue *queue;
+    size_t position = 0;
+
+    while ((queue = id_map_next(&ledger->objects[CHECK_QUEUE], &position))) {
+        if (queue->node == node)
+            return true;
+    }
+    return false;
+}
+
 struct check_process *check_find_process(const struct check_ledger *ledger, const void *handle)
 {
     return (struct check_process *)check_find(ledger, CHECK_PROCESS, handle);

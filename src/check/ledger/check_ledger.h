@@ -247,6 +247,7 @@ struct check_packet {
     bool is_patched;       /* Patch was called for it (PATCH-009: it need not be, for paging) */
     uint64_t start;        /* where the GPU finds its commands, as the submission says it */
     uint64_t gpu_address;  /* of its commands, as the GPU was handed it last */
+    bool was_yielded;      /* dropped from the ring of a node with queues, so it may come again */
     unsigned gpu_queued;   /* times that the GPU was handed it, since it was submitted last */
     bool is_gpu_done;      /* it has run */
     bool is_gpu_held;      /* a GPU that tells what it drops has it */
@@ -375,6 +376,7 @@ struct check_allocation *check_find_allocation(const struct check_ledger *ledger
 /* The driver has contexts; else each device is entered as one, by its own handle, too (CTX-017). */
 bool check_has_contexts(const struct check_ledger *ledger);
 struct check_queue *check_find_queue(const struct check_ledger *ledger, const void *handle);
+bool check_node_has_queue(const struct check_ledger *ledger, unsigned node);
 struct check_context *check_find_context(const struct check_ledger *ledger, const void *handle);
 struct check_process *check_find_process(const struct check_ledger *ledger, const void *handle);
 struct check_device *check_find_device(const struct check_ledger *ledger, const void *handle);

@@ -331,6 +331,7 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
         packet->start = seen.start;
         packet->submit_count++;
         packet->gpu_queued = packet->gpu_done = 0;
+        packet->was_yielded = false;
         list_remove(&packet->link);
         list_push_back(&ledger->packets, &packet->link);
         return packet;

@@ -434,7 +434,7 @@ static bool write_whole_case(const struct request *request, const struct campaig
              *name ? "-" : "", (int)strcspn(name, "."), name);
     workload = campaign_case(&request->options, record, &error);
     if (workload && !folder_may_write(path))
-        snprintf(error.text, sizeof error.text, "%s: %s", path, strerror(errno));
+        snprintf(error.text, sizeof error.text, "%.400s: %s", path, strerror(errno));
     else
         is_written = workload && workload_save(workload, path, &error);
     workload_free(workload);

@@ -16,8 +16,6 @@
 
 #include <wdm/device.h>
 
-#define IO_TYPE_DRIVER 4
-
 struct driver {
     DRIVER_OBJECT object;
     DRIVER_EXTENSION extension;

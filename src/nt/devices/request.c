@@ -7,8 +7,6 @@
 #include <string.h>
 #include <wdm.h>
 
-#define IO_TYPE_IRP 6
-
 /* The state of the area. */
 struct requests {
     struct list under_way; /* of struct nt_request */

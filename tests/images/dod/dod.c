@@ -2,8 +2,8 @@
  * dod: a display-only driver, whose device is a frame buffer that the firmware has set up.
  *
  * It offers the modes of its one monitor that fit into the frame buffer, and copies what is
- * presented, by the CPU. DOD_LATE presents behind the call: by a timer, with a report. DOD_BROKEN
- * is one mistake, by its number; each is at its place below.
+ * presented, by the CPU. DOD_LATE presents behind the call: by a timer, with a report; it offers
+ * text modes, too. DOD_BROKEN is one mistake, by its number; each is at its place below.
  */
 #include <ntddk.h>
 #include <dispmprt.h>
@@ -254,9 +254,32 @@ static const struct {
     ULONG width, height;
 } sizes[] = {{1024, 768}, {800, 600}, {640, 480}};
 
+#ifdef DOD_LATE
+static NTSTATUS add_text_mode(D3DKMDT_HVIDPNSOURCEMODESET set,
+                              const DXGK_VIDPNSOURCEMODESET_INTERFACE *modes)
+{
+    D3DKMDT_VIDPN_SOURCE_MODE *mode;
+    NTSTATUS status = modes->pfnCreateNewModeInfo(set, &mode);
+
+    if (!NT_SUCCESS(status))
+        return status;
+    mode->Type = D3DKMDT_RMT_TEXT;
+    status = modes->pfnAddMode(set, mode);
+    if (!NT_SUCCESS(status))
+        modes->pfnReleaseModeInfo(set, mode);
+    return status == STATUS_GRAPHICS_MODE_ALREADY_IN_MODESET ? STATUS_SUCCESS : status;
+}
+#endif
+
 static NTSTATUS add_source_modes(D3DKMDT_HVIDPNSOURCEMODESET set,
                                  const DXGK_VIDPNSOURCEMODESET_INTERFACE *modes)
 {
+#ifdef DOD_LATE
+    NTSTATUS added = add_text_mode(set, modes);
+
+    if (!NT_SUCCESS(added))
+        return added;
+#endif
     for (ULONG i = 0; i < RTL_NUMBER_OF(sizes) && !BREAKS(NO_MODES); i++) {
         D3DKMDT_VIDPN_SOURCE_MODE *mode;
         NTSTATUS status = modes->pfnCreateNewModeInfo(set, &mode);

@@ -606,6 +606,26 @@ static void has_the_value_of_a_queue_behind_a_reset(struct rig *rig)
     reset_behind_a_fence(rig, 0x33);
 }
 
+/* A ring that is rewritten for a list or a suspension loses the node's other packets, too. */
+static void hands_over_again_what_it_has_yielded(struct rig *rig)
+{
+    UINT fence = rig_render(rig);
+
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_DROPPED, RIG_CLIENT_NODE, fence, 0);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+    rig_complete(rig, RIG_CLIENT_NODE, fence);
+}
+
+static void hands_over_twice(struct rig *rig)
+{
+    UINT fence = rig_render(rig);
+
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+}
+
 static void reports_a_fence_beside_values_of_queues(struct rig *rig)
 {
     UINT fence;
@@ -703,6 +723,8 @@ static void each_way_to_break_a_rule_is_found(void **state)
         {has_the_last_fence_behind_a_reset, RULE_NONE},
         {has_the_value_of_a_queue_behind_a_reset, RULE_TDR_015},
         {reports_a_fence_beside_values_of_queues, RULE_NONE},
+        {hands_over_again_what_it_has_yielded, RULE_NONE},
+        {hands_over_twice, RULE_SUB_002},
         {reports_its_fault, RULE_NONE},
         {reports_half_of_an_id, RULE_FENCE_010},
         {reports_its_own_handle, RULE_NONE},

@@ -438,9 +438,10 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
         check_looked_at(check, RULE_SUB_004);
     } else {
         CHECK_RULE(
-            check, RULE_SUB_002, event->bytes == packet->bytes && packet->gpu_queued == 1,
+            check, RULE_SUB_002,
+            event->bytes == packet->bytes && (packet->gpu_queued == 1 || packet->was_yielded),
             check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "",
-            packet->gpu_queued == 1
+            packet->gpu_queued == 1 || packet->was_yielded
                 ? "was handed {0x%x} bytes with fence 0x%x; {=0x%llx} were submitted"
                 : "was handed {0x%x} bytes with fence 0x%x again; {=0x%llx} were submitted once",
             event->bytes, event->fence, (unsigned long long)packet->bytes);
