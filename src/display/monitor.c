@@ -1,10 +1,10 @@
 /*
- * Monitors: the EDID of the modelled one, the modes that any EDID names, and the functions of
+ * Monitors: the EDID of the modelled one, modes that any EDID names, and the functions of
  * DXGK_MONITOR_INTERFACE.
  *
  * The base block of an EDID (VESA E-EDID 1.4) has three lists of modes: a bit for each established
  * timing, two bytes for each standard timing, 18 bytes for each detailed timing, the first of
- * which is the preferred one.
+ * which is the preferred one. Standard timings are not read.
  */
 #include "display/display_private.h"
 

@@ -116,8 +116,17 @@ static void ask_caps(struct screen *screen)
     screen_succeeds(screen, "DxgkDdiQueryAdapterInfo(DRIVERCAPS)", status);
 }
 
+#define MOST_CHILDREN 1024u
+
 bool screen_begin(struct screen *screen, ULONG sources, ULONG children)
 {
+    if (children > MOST_CHILDREN) {
+        nt_misuse(screen->config.nt,
+                  "DxgkDdiStartDevice gives %u children; the bench asks %u at most",
+                  (unsigned)children, MOST_CHILDREN);
+        screen->is_over = true;
+        return false;
+    }
     screen->sources = sources;
     screen->children = children;
     screen->relations =

@@ -63,7 +63,6 @@ void screen_interrupted(void *context, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *da
 
     if (data->InterruptType != DXGK_INTERRUPT_DISPLAYONLY_PRESENT_PROGRESS)
         return;
-    screen->is_reported = screen->is_pending;
     screen->has_failed =
         data->DisplayOnlyPresentProgress.ProgressId == DXGK_PRESENT_DISPLAYONLY_PROGRESS_ID_FAILED;
     screen->is_pending = false;
@@ -75,6 +74,11 @@ static void wait_for_report(struct screen *screen)
 
     while (screen->is_pending && machine_next_event_time(screen->config.machine) <= end)
         machine_run_next(screen->config.machine);
+    if (!screen->is_pending && screen->has_failed) {
+        nt_misuse(screen->config.nt, "a present was reported as failed, without a reason that the "
+                                     "bench has given");
+        screen->is_over = true;
+    }
     if (!screen->is_pending)
         return;
     if (!screen->config.check)
@@ -146,7 +150,7 @@ void screen_present(struct screen *screen, bool is_whole)
     lend_image(&screen->image, true);
     arg.pSource = screen->image.pixels;
     screen->is_pending = true;
-    screen->is_reported = false;
+    screen->has_failed = false;
     screen->presents++;
     status = miniport_present_display_only(screen->config.miniport, NULL, &arg);
     if (status == STATUS_PENDING) {

@@ -35,7 +35,7 @@ struct screen {
     unsigned presents;
 
     /* A present that returned STATUS_PENDING. */
-    bool is_pending, is_reported, has_failed;
+    bool is_pending, has_failed; /* the present, and by its report */
 
     /* The pointer. */
     struct screen_image shape;

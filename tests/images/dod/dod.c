@@ -27,6 +27,7 @@ enum mistake {
     WRONG_HANDLE,   /* the handle of the network for that of its topology */
     NO_MODES,       /* no source mode is offered */
     SAME_CHILD,     /* two children with one identifier */
+    SAYS_FAILED,    /* a present that was done is reported as failed (with DOD_LATE) */
     MISTAKES,
 };
 #define BREAKS(mistake) (DOD_BROKEN == (mistake))
@@ -76,7 +77,9 @@ static BOOLEAN NTAPI tell_progress(PVOID context)
 
     RtlZeroMemory(&data, sizeof data);
     data.InterruptType = DXGK_INTERRUPT_DISPLAYONLY_PRESENT_PROGRESS;
-    data.DisplayOnlyPresentProgress.ProgressId = DXGK_PRESENT_DISPLAYONLY_PROGRESS_ID_COMPLETE;
+    data.DisplayOnlyPresentProgress.ProgressId =
+        BREAKS(SAYS_FAILED) ? DXGK_PRESENT_DISPLAYONLY_PROGRESS_ID_FAILED
+                            : DXGK_PRESENT_DISPLAYONLY_PROGRESS_ID_COMPLETE;
     adapter->kernel.DxgkCbNotifyInterrupt(adapter->kernel.DeviceHandle, &data);
     if (BREAKS(REPORTS_TWICE))
         adapter->kernel.DxgkCbNotifyInterrupt(adapter->kernel.DeviceHandle, &data);
