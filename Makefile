@@ -3,7 +3,7 @@
 .PHONY: install uninstall package run build test test-long bench-check mutants fuzz deps debug mingw format check-format clean
 
 build: deps
-	cmake --preset release
+	cmake --preset release $(WHOLE)
 	cmake --build --preset release
 
 # Builds the program alone, and needs nothing that is for tests.
@@ -64,7 +64,9 @@ check-format: deps
 install: build
 	cmake --install build/release $(if $(PREFIX),--prefix $(PREFIX))
 
-# Debian packages and an archive of an installed tree, in build/packages (cmake/part-package.cmake).
+# Debian packages and an archive of an installed tree, in build/packages (cmake/part-package.cmake). The program in
+# them is optimised as a whole.
+package: WHOLE = -DDRYDOCK_WHOLE_PROGRAM=ON
 package: build
 	cpack --config build/release/CPackConfig.cmake
 	rm -rf build/packages/_CPack_Packages

@@ -58,7 +58,7 @@ place="$work/dry dock ä"
 mkdir "$place"
 tar -xzf "$out/$name.tar.gz" -C "$place"
 cd "$place/$name"
-cmake --preset release >"$work/configure.log" || { cat "$work/configure.log"; fail "configure"; }
+cmake --preset release -DDRYDOCK_WHOLE_PROGRAM=ON >"$work/configure.log" || { cat "$work/configure.log"; fail "configure"; }
 cmake --build --preset release -j "$jobs" >"$work/build.log" || { tail -40 "$work/build.log"; fail "build"; }
 said=$(build/release/drydock --version)
 case $said in
