@@ -665,6 +665,40 @@ static void a_root_that_cannot_grow_stays(void **state)
     }
 }
 
+/*
+ * PT-006: a root in system memory has one page. It grows to what is needed, not to twice what it
+ * has, and a driver that wants a second page is told of, once for each address that needs it.
+ */
+static void a_root_in_system_memory_has_one_page(void **state)
+{
+    const struct rig_config config = {.is_virtual = true,
+                                      .mode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL,
+                                      .tables = RIG_TABLES_GROWING};
+    struct rig *rig = rig_create(&config); /* whose paging process has its root in segment 1 */
+    const uint64_t reach = rig_reach(rig, 1);
+    const uint64_t entries_wanted[] = {64, 320, 512, 513, 450};
+    struct rig_object object;
+
+    rig->expected_rules = "PT-006";
+    rig->vidmm->caps.levels[1].segment = 0;
+    rig_object(rig, 1, 1, &object);
+    for (unsigned i = 0; i < ARRAY_COUNT(entries_wanted); i++) {
+        const struct vidmm_map_request request = {.allocation = object.allocation,
+                                                  .bytes = PAGE_BYTES,
+                                                  .va = (entries_wanted[i] - 1) * reach};
+        const bool fits = entries_wanted[i] <= 512;
+        uint64_t va;
+
+        assert_int_equal(vidmm_map_gpu_va(rig->process, &request, &va),
+                         fits ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER);
+        assert_int_equal(rig->rule_count, i >= 3);
+        assert_true(vidmm_check(rig->vidmm));
+        rig_drain(rig);
+    }
+    rig_destroy_object(rig, &object);
+    rig_free(rig);
+}
+
 static NTSTATUS map_uniquely(struct rig *rig, struct rig_object *object, uint64_t first,
                              uint64_t count, unsigned protection)
 {
@@ -964,6 +998,7 @@ int main(void)
         cmocka_unit_test(the_last_of_everything_can_be_mapped),
         cmocka_unit_test(addresses_under_a_root_that_grows_are_the_lowest_behind_those_of_clients),
         cmocka_unit_test(a_root_that_cannot_grow_stays),
+        cmocka_unit_test(a_root_in_system_memory_has_one_page),
         cmocka_unit_test(a_unique_protection_is_that_of_its_pages_alone),
         cmocka_unit_test(protections_are_in_the_entries_only_when_the_caps_say_so),
         cmocka_unit_test(an_allocation_is_followed_by_all_its_mappings_wherever_it_moves),

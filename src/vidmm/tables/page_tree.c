@@ -118,7 +118,7 @@ static NTSTATUS create_root(struct address_space *space, uint64_t end, struct li
         if (space->is_paging_process)
             end = vidmm->paging.va_end;
         entry_count = div_round_up(end, page_table_coverage(vidmm, level));
-        status = root_size(vidmm, &entry_count, &bytes);
+        status = root_size(space, &entry_count, &bytes);
         if (!NT_SUCCESS(status))
             return status;
     }

@@ -53,11 +53,20 @@ struct root_change {
     bool is_rebuilt; /* by a recovery, which writes all tables: only the contexts are to be told */
 };
 
-NTSTATUS root_size(struct vidmm *vidmm, uint64_t *entry_count, uint64_t *out_bytes)
+static unsigned root_segment(const struct address_space *space)
 {
+    const struct vidmm_caps *caps = &space->vidmm->caps;
+    const struct vidmm_level_caps *root = &caps->levels[caps->level_count - 1];
+
+    return space->is_paging_process ? root->paging_segment : root->segment;
+}
+
+NTSTATUS root_size(struct address_space *space, uint64_t *entry_count, uint64_t *out_bytes)
+{
+    struct vidmm *vidmm = space->vidmm;
     uint64_t most = page_table_entries(vidmm, vidmm->caps.level_count - 1);
     DXGKARG_GETROOTPAGETABLESIZE args = {0};
-    unsigned segment = vidmm->caps.levels[vidmm->caps.level_count - 1].segment;
+    unsigned segment = root_segment(space);
     bool has_64k = segment && vidmm->caps.segments[segment - 1].uses_64kb_pages;
 
     *out_bytes = 0;
@@ -72,6 +81,14 @@ NTSTATUS root_size(struct vidmm *vidmm, uint64_t *entry_count, uint64_t *out_byt
                            "entries; expected whole pages and as many entries",
                            (unsigned)*entry_count, (unsigned long long)*out_bytes,
                            args.NumberOfPte);
+        *out_bytes = 0;
+        return STATUS_INVALID_PARAMETER;
+    }
+    if (!segment && *out_bytes > PAGE_BYTES) {
+        vidmm_driver_error(vidmm, "PT-006",
+                           "DxgkDdiGetRootPageTableSize for %u entries said %llu bytes; expected "
+                           "at most one page, as the root is in system memory",
+                           (unsigned)*entry_count, (unsigned long long)*out_bytes);
         *out_bytes = 0;
         return STATUS_INVALID_PARAMETER;
     }
@@ -207,7 +224,9 @@ NTSTATUS root_reserve(struct address_space *space, uint64_t end)
     struct page_table *root = space->root;
     uint64_t needed = div_round_up(end, page_table_coverage(vidmm, root->level));
     uint64_t most = page_table_entries(vidmm, root->level);
-    uint64_t entry_count = min_u64(max_u64(needed, 2 * root->child_count), most);
+    /* In system memory the root has one page, which need not hold more than is needed. */
+    uint64_t wished = root_segment(space) ? max_u64(needed, 2 * root->child_count) : needed;
+    uint64_t entry_count = min_u64(wished, most);
     struct page_table **children;
     struct root_change *change;
     uint64_t bytes, i;
@@ -216,7 +235,7 @@ NTSTATUS root_reserve(struct address_space *space, uint64_t end)
     if (needed <= root->child_count)
         return STATUS_SUCCESS;
     ASSERT(vidmm->caps.root_is_resizable && !space->is_paging_process);
-    status = root_size(vidmm, &entry_count, &bytes);
+    status = root_size(space, &entry_count, &bytes);
     if (!NT_SUCCESS(status))
         return status;
     change = base_alloc(vidmm->services, sizeof *change);

@@ -20,7 +20,10 @@ struct vidmm;
 
 /* Makes the root of two levels reach end. Nothing to do where it reaches already. */
 NTSTATUS root_reserve(struct address_space *space, uint64_t end);
-/* Bytes of the root table for entry_count entries, and in *entry_count how many it will have. */
-NTSTATUS root_size(struct vidmm *vidmm, uint64_t *entry_count, uint64_t *out_bytes);
+/*
+ * Bytes of the root table for entry_count entries, and in *entry_count how many it will have.
+ * PT-008, PT-006: a driver that answers otherwise is told of, STATUS_INVALID_PARAMETER.
+ */
+NTSTATUS root_size(struct address_space *space, uint64_t *entry_count, uint64_t *out_bytes);
 
 #endif
