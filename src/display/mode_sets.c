@@ -44,9 +44,14 @@ static bool is_source_mode(const void *info)
            mode->Format.Graphics.PixelFormat != D3DDDIFMT_UNKNOWN;
 }
 
+/*
+ * Of the two sizes one is enough: pages of pfnAddMode name no refusal for the other one, and
+ * virtio's display-only driver, which Windows runs, leaves ActiveSize as it got it.
+ */
 static bool is_signal(const D3DKMDT_VIDEO_SIGNAL_INFO *signal)
 {
-    return signal->VideoStandard != D3DKMDT_VSS_UNINITIALIZED && is_region(&signal->ActiveSize);
+    return signal->VideoStandard != D3DKMDT_VSS_UNINITIALIZED &&
+           (is_region(&signal->ActiveSize) || is_region(&signal->TotalSize));
 }
 
 static bool is_target_mode(const void *info)

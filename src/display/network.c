@@ -412,7 +412,8 @@ NTSTATUS display_network_add_path(struct display_network *network,
         (D3DKMDT_VIDPN_PRESENT_PATH_IMPORTANCE)(D3DKMDT_VPPI_PRIMARY + list_count(&network->paths));
     info.ContentTransformation.Scaling = D3DKMDT_VPPS_UNPINNED;
     info.ContentTransformation.Rotation = D3DKMDT_VPPR_UNPINNED;
-    info.VidPnTargetColorBasis = D3DKMDT_CB_SRGB;
+    /* What Microsoft's display-only sample takes: it refuses a path of D3DKMDT_CB_SRGB. */
+    info.VidPnTargetColorBasis = D3DKMDT_CB_SCRGB;
     info.VidPnTargetColorCoeffDynamicRanges.FirstChannel = 8;
     info.VidPnTargetColorCoeffDynamicRanges.SecondChannel = 8;
     info.VidPnTargetColorCoeffDynamicRanges.ThirdChannel = 8;

@@ -258,6 +258,28 @@ static void a_mode_is_added_once_and_whole(void **state)
     test_display_end(&test);
 }
 
+/* As virtio's driver adds its target modes, and what Microsoft's sample asks of a path. */
+static void public_drivers_get_their_modes(void **state)
+{
+    const DXGK_VIDPNTARGETMODESET_INTERFACE *modes;
+    D3DKMDT_VIDPN_PRESENT_PATH path;
+    D3DKMDT_HVIDPNTARGETMODESET set;
+    D3DKMDT_VIDPN_TARGET_MODE *mode;
+    struct test_display test;
+
+    test_display_begin(&test);
+    assert_int_equal(test.vidpn->pfnCreateNewTargetModeSet(test.handle, 10, &set, &modes),
+                     STATUS_SUCCESS);
+    assert_int_equal(modes->pfnCreateNewModeInfo(set, &mode), STATUS_SUCCESS);
+    test_fill_target(mode, 640, 480);
+    memset(&mode->VideoSignalInfo.ActiveSize, 0, sizeof mode->VideoSignalInfo.ActiveSize);
+    assert_int_equal(modes->pfnAddMode(set, mode), STATUS_SUCCESS);
+    assert_int_equal(test.vidpn->pfnAssignTargetModeSet(test.handle, 10, set), STATUS_SUCCESS);
+    assert_true(display_network_get_path(test.network, 0, &path));
+    assert_int_equal(path.VidPnTargetColorBasis, D3DKMDT_CB_SCRGB);
+    test_display_end(&test);
+}
+
 /* ---- Misuse ---------------------------------------------------------------------------------- */
 
 static void wrong_handles_are_told_and_harm_nothing(void **state)
@@ -444,6 +466,7 @@ int main(void)
         cmocka_unit_test(an_assigned_set_replaces_the_one_before),
         cmocka_unit_test(a_pinned_mode_remains),
         cmocka_unit_test(a_mode_is_added_once_and_whole),
+        cmocka_unit_test(public_drivers_get_their_modes),
         cmocka_unit_test(wrong_handles_are_told_and_harm_nothing),
         cmocka_unit_test(what_is_not_released_is_told),
         cmocka_unit_test(what_is_released_twice_is_told),
