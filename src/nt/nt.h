@@ -379,6 +379,13 @@ bool nt_explain_address(const struct nt *nt, const void *address, char *text, si
 void nt_set_user_memory(struct nt *nt, const void *start, size_t bytes);
 
 /*
+ * Memory of a client's process at start, a page boundary, that these pages of the machine are
+ * behind: where they are known, an MDL of the driver's may describe it. The list is borrowed. One
+ * range at a time; 0 pages: none.
+ */
+void nt_set_client_pages(struct nt *nt, const void *start, const uint64_t *pfns, uint64_t count);
+
+/*
  * Bytes at copy, which the driver sees, stand for memory of the machine at stands_for, as far
  * behind a page boundary: a service that is asked for the pages of the copy gives those of the
  * machine. One at a time; 0 bytes: none.

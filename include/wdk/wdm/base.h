@@ -20,6 +20,9 @@ typedef struct _KTHREAD *PKTHREAD, *PETHREAD;
 typedef CCHAR KPROCESSOR_MODE;
 typedef enum _MODE { KernelMode = 0, UserMode = 1, MaximumMode = 2 } MODE;
 
+/* Addresses of processes lie below: those of 64 bits have 128 TiB, without the last 64 KiB. */
+#define MM_USER_PROBE_ADDRESS ((ULONG_PTR)0x7FFFFFFF0000)
+
 /* What the filter of an __except answers. */
 #define EXCEPTION_EXECUTE_HANDLER    1
 #define EXCEPTION_CONTINUE_SEARCH    0
@@ -30,6 +33,12 @@ typedef enum _MODE { KernelMode = 0, UserMode = 1, MaximumMode = 2 } MODE;
 #define NT_ASSERT(expression) ((void)(0 && (expression)))
 #else
 #define NT_ASSERT(expression) ((void)0)
+#endif
+/* Unlike what is asserted, its expression is evaluated in every build. */
+#define NT_VERIFY(expression) ((void)(expression))
+/* A statement of nothing. */
+#ifndef NOTHING
+#define NOTHING
 #endif
 #ifndef ASSERT
 #define ASSERT(expression) NT_ASSERT(expression)

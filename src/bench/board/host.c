@@ -576,6 +576,7 @@ static NTSTATUS acquire_post(struct bench_host *host,
     if (!host->post.Width)
         return STATUS_GRAPHICS_NOT_POST_DEVICE_DRIVER;
     *request->post.out_info = host->post;
+    host->is_post_taken = true;
     if (request->post.out_flags)
         request->post.out_flags->FrameBufferState = host->post.TargetId == D3DDDI_ID_UNINITIALIZED
                                                         ? FrameBufferStateInitializedByFirmware

@@ -61,6 +61,7 @@ struct bench_host {
     /* Where modes are negotiated; NULL: what the driver asks about them has no answer. */
     struct display *display;
     DXGK_DISPLAY_INFORMATION post; /* the boot display; a width of 0: the device is none */
+    bool is_post_taken;            /* the driver has asked for it */
     void *display_context;
     void (*child_changed)(void *context, const DXGK_CHILD_STATUS *status);
     /* What the driver reports where there is no memory manager; each may be NULL. */

@@ -114,6 +114,14 @@ static bool is_of_model(struct run_assembly *run)
     return has_functions(run);
 }
 
+void run_ask_anew(struct run_assembly *run)
+{
+    if (run->raw)
+        miniport_raw_ask_anew(run->raw);
+    else if (run->retold)
+        retold_ask_anew(run->retold);
+}
+
 /* The driver's answer of now counts, whatever it said before its start (driver_look.c). */
 bool run_is_of_model(struct run_assembly *run)
 {
@@ -121,9 +129,6 @@ bool run_is_of_model(struct run_assembly *run)
 
     run->result->started_wddm = miniport_raw_wddm(miniport_interface_version(run->bottom));
     /* The manager asks in the shape of the driver's headers, too. */
-    if (run->raw)
-        miniport_raw_ask_anew(run->raw);
-    else
-        retold_ask_anew(run->retold);
+    run_ask_anew(run);
     return is;
 }

@@ -36,6 +36,7 @@ bool run_raise_screen(struct run_assembly *run, const DXGK_DISPLAY_INFORMATION *
         .check = run->check,
         .seed = run->config->seed,
         .post = post,
+        .has_model = run->plugin != NULL,
     };
 
     return NT_SUCCESS(screen_create(&config, &run->screen)) ||

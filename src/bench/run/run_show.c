@@ -65,6 +65,8 @@ static bool start_again(struct run_assembly *run)
 
     run->is_started = false;
     run_lower_screen(run);
+    /* DRIVERCAPS are asked for in the shape of the driver's headers, as for the first start. */
+    run_ask_anew(run);
     if (!NT_SUCCESS(status) || (run->check && !check_begin_again(run->check)))
         return false;
     if (!run_raise_screen(run, &post))

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define SCREEN_RNG_STREAM 0x73637265656eu /* "screen" */
-#define SETTLE_NS         2000000u        /* between two calls that change what is shown */
 
 #define POST_WIDTH  1024u
 #define POST_HEIGHT 768u
@@ -76,6 +75,7 @@ NTSTATUS screen_create(const struct screen_config *config, struct screen **out_s
     }
     config->host->display = screen->display;
     config->host->post = config->post ? *config->post : firmware_display(config->machine);
+    config->host->is_post_taken = false;
     config->host->display_context = screen;
     config->host->child_changed = screen_child_changed;
     config->host->interrupted = screen_interrupted;
@@ -94,8 +94,8 @@ void screen_destroy(struct screen *screen)
     screen->config.host->child_changed = NULL;
     screen->config.host->interrupted = NULL;
     screen_forget_mode(screen);
-    screen_free_image(&screen->image);
-    screen_free_image(&screen->shape);
+    screen_free_image(screen, &screen->image);
+    screen_free_image(screen, &screen->shape);
     base_free_array(services, screen->relations, screen->children + 1, sizeof *screen->relations);
     display_destroy(screen->display);
     base_free(services, screen, sizeof *screen);
@@ -163,7 +163,7 @@ void screen_change_mode(struct screen *screen)
 {
     if (screen->is_over || !screen_set_visible(screen, false))
         return;
-    screen_pass(screen, SETTLE_NS);
+    screen_pass(screen, SCREEN_SETTLE_NS);
     if (screen_set_mode(screen) && screen_set_visible(screen, true))
         screen_present(screen, true);
 }
@@ -180,7 +180,7 @@ void screen_sleep(struct screen *screen, DEVICE_POWER_STATE state, POWER_ACTION 
     if (!screen_has(screen, MINIPORT_DDI_SetPowerState) || screen->is_over ||
         !screen_set_visible(screen, false) || !set_power(screen, state, action))
         return;
-    screen_pass(screen, SETTLE_NS);
+    screen_pass(screen, SCREEN_SETTLE_NS);
     if (!set_power(screen, PowerDeviceD0, PowerActionNone) || !screen_commit_again(screen) ||
         !screen_set_visible(screen, true))
         return;

@@ -10,6 +10,7 @@
  *            | screen_calls.c   | statuses, time                                              |
  *            | screen_modes.c   | children, monitors, negotiating and committing a mode       |
  *            | screen_present.c | images, presents and their reports, the pointer             |
+ *            | screen_shown.c   | what the monitor shows, compared with the image             |
  *
  * Model      One source, 0, shows one target, the first that has a monitor. A mode is negotiated as
  *            "Enumerating cofunctional VidPN source and target modes" says: no pivot, source mode
@@ -18,8 +19,10 @@
  * Ownership  screen_create() gives it; all that its configuration points to is borrowed.
  * Errors     What the driver does that leaves nothing to show ends the showing: it is told to
  *            nt_misuse(), the run goes on to the stop of the device.
- * Limits     No gamma, no overlays, no rotation. Pixels are not compared: where the device shows
- *            them is its own business.
+ *            What is presented is looked for at the monitor SCREEN_SETTLE_NS after the present has
+ *            ended: in the firmware's frame buffer, where the driver has asked for it
+ *            (DxgkCbAcquirePostDisplayOwnership) and the mode is of its size.
+ * Limits     No gamma, no overlays, no rotation. Of a GPU's model pixels are not compared.
  */
 #ifndef DRYDOCK_BENCH_SCREEN_H
 #define DRYDOCK_BENCH_SCREEN_H
@@ -39,6 +42,7 @@ struct screen_config {
     struct check *check; /* NULL: no rules are checked */
     uint64_t seed;
     const DXGK_DISPLAY_INFORMATION *post; /* the boot display; NULL: that of the firmware */
+    bool has_model; /* the GPU is a model's: where it shows pixels is not known */
 };
 
 /* Before the start of the device, whose callbacks it answers. STATUS_NO_MEMORY, ... */

@@ -20,33 +20,63 @@
 
 /* ---- Images ---------------------------------------------------------------------------------- */
 
-bool screen_make_image(struct screen_image *image, size_t bytes)
+/* Without them the driver can read the image where it lies, and lock none of it. */
+static void take_pages(struct screen *screen, struct screen_image *image)
+{
+    const size_t count = image->page_bytes / HOST_PAGE - 1;
+
+    image->pfns = base_alloc_array(screen->config.services, count, sizeof *image->pfns);
+    if (!image->pfns)
+        return;
+    if (machine_alloc_pages(screen->config.machine, count, image->pfns)) {
+        image->pfn_count = count;
+        return;
+    }
+    base_free_array(screen->config.services, image->pfns, count, sizeof *image->pfns);
+    image->pfns = NULL;
+}
+
+bool screen_make_image(struct screen *screen, struct screen_image *image, size_t bytes)
 {
     const size_t page_bytes = align_up(bytes, HOST_PAGE) + HOST_PAGE;
     uint8_t *pages;
 
-    screen_free_image(image);
+    screen_free_image(screen, image);
     pages = mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED)
         return false;
     mprotect(pages + page_bytes - HOST_PAGE, HOST_PAGE, PROT_NONE);
-    *image =
-        (struct screen_image){pages, page_bytes, pages + page_bytes - HOST_PAGE - bytes, bytes};
+    *image = (struct screen_image){.pages = pages,
+                                   .page_bytes = page_bytes,
+                                   .pixels = pages + page_bytes - HOST_PAGE - bytes,
+                                   .bytes = bytes};
+    take_pages(screen, image);
     return true;
 }
 
-void screen_free_image(struct screen_image *image)
+void screen_free_image(struct screen *screen, struct screen_image *image)
 {
+    const struct base_services *services = screen->config.services;
+
+    nt_set_client_pages(screen->config.nt, NULL, NULL, 0);
+    if (image->pfns) {
+        machine_free_pages(screen->config.machine, image->pfns, image->pfn_count);
+        base_free_array(services, image->pfns, image->pfn_count, sizeof *image->pfns);
+    }
     if (image->pages)
         munmap(image->pages, image->page_bytes);
     *image = (struct screen_image){0};
 }
 
 /* For the driver to read only, or for us to write. */
-static void lend_image(const struct screen_image *image, bool is_lent)
+static void lend_image(struct screen *screen, const struct screen_image *image, bool is_lent)
 {
     mprotect(image->pages, image->page_bytes - HOST_PAGE,
              is_lent ? PROT_READ : PROT_READ | PROT_WRITE);
+    if (!is_lent || !image->pfns)
+        return;
+    machine_write_pages(screen->config.machine, image->pfns, image->pfn_count, image->pages);
+    nt_set_client_pages(screen->config.nt, image->pages, image->pfns, image->pfn_count);
 }
 
 static ULONG bytes_of_pixel(D3DDDIFORMAT format)
@@ -115,6 +145,49 @@ static D3DKMT_MOVE_RECT draw_move(struct screen *screen, LONG width, LONG height
     return move;
 }
 
+/* No two presents, rows or columns are alike. */
+static void fill_rect(struct screen *screen, const RECT *rect, LONG pitch, ULONG pixel)
+{
+    for (LONG y = rect->top; y < rect->bottom; y++) {
+        uint8_t *row = screen->image.pixels + (size_t)y * (size_t)pitch;
+
+        for (size_t x = (size_t)rect->left * pixel; x < (size_t)rect->right * pixel; x++)
+            row[x] = (uint8_t)(screen->presents * 37 + (size_t)y * 11 + x * 3 + x / 256);
+    }
+}
+
+/*
+ * The image is what the whole of the screen is to show: what moves has moved in it, too, so that a
+ * driver may move what it shows, or copy the image's rectangle.
+ */
+static void move_rect(struct screen *screen, const D3DKMT_MOVE_RECT *move, LONG pitch, ULONG pixel)
+{
+    const RECT *to = &move->DestRect;
+    const LONG rows = to->bottom - to->top;
+
+    for (LONG i = 0; i < rows; i++) {
+        const LONG row = to->top > move->SourcePoint.y ? rows - 1 - i : i;
+
+        memmove(screen->image.pixels + (size_t)(to->top + row) * (size_t)pitch +
+                    (size_t)to->left * pixel,
+                screen->image.pixels + (size_t)(move->SourcePoint.y + row) * (size_t)pitch +
+                    (size_t)move->SourcePoint.x * pixel,
+                (size_t)(to->right - to->left) * pixel);
+    }
+}
+
+static void draw_image(struct screen *screen, const DXGKARG_PRESENT_DISPLAYONLY *arg)
+{
+    const ULONG pixel = arg->BytesPerPixel;
+
+    lend_image(screen, &screen->image, false);
+    for (ULONG i = 0; i < arg->NumMoves; i++)
+        move_rect(screen, &arg->pMoves[i], arg->Pitch, pixel);
+    for (ULONG i = 0; i < arg->NumDirtyRects; i++)
+        fill_rect(screen, &arg->pDirtyRect[i], arg->Pitch, pixel);
+    lend_image(screen, &screen->image, true);
+}
+
 void screen_present(struct screen *screen, bool is_whole)
 {
     const D3DKMDT_GRAPHICS_RENDERING_FORMAT *format = &screen->mode.Format.Graphics;
@@ -134,7 +207,7 @@ void screen_present(struct screen *screen, bool is_whole)
     if (screen->is_over || !screen->is_visible)
         return;
     if (screen->image.bytes != (size_t)pitch * (size_t)height &&
-        !screen_make_image(&screen->image, (size_t)pitch * (size_t)height))
+        !screen_make_image(screen, &screen->image, (size_t)pitch * (size_t)height))
         return;
     rects[0] = (RECT){0, 0, width, height};
     if (!is_whole) {
@@ -145,9 +218,7 @@ void screen_present(struct screen *screen, bool is_whole)
         for (ULONG i = 0; i < arg.NumMoves; i++)
             moves[i] = draw_move(screen, width, height);
     }
-    lend_image(&screen->image, false);
-    memset(screen->image.pixels, (int)(screen->presents * 37 & 0xff), screen->image.bytes);
-    lend_image(&screen->image, true);
+    draw_image(screen, &arg);
     arg.pSource = screen->image.pixels;
     screen->is_pending = true;
     screen->has_failed = false;
@@ -155,10 +226,11 @@ void screen_present(struct screen *screen, bool is_whole)
     status = miniport_present_display_only(screen->config.miniport, NULL, &arg);
     if (status == STATUS_PENDING) {
         wait_for_report(screen);
-        return;
+    } else {
+        screen->is_pending = false;
+        screen_succeeds(screen, "DxgkDdiPresentDisplayOnly", status);
     }
-    screen->is_pending = false;
-    screen_succeeds(screen, "DxgkDdiPresentDisplayOnly", status);
+    screen_compare(screen, pitch);
 }
 
 /* ---- The pointer ----------------------------------------------------------------------------- */
@@ -183,10 +255,10 @@ static void set_shape(struct screen *screen)
     arg.Pitch = arg.Flags.Monochrome ? (UINT)div_round_up(arg.Width, 8) : arg.Width * 4;
     if (arg.Flags.Monochrome)
         rows *= 2; /* the AND mask, the XOR mask behind it */
-    if (!screen_make_image(&screen->shape, rows * arg.Pitch))
+    if (!screen_make_image(screen, &screen->shape, rows * arg.Pitch))
         return;
     memset(screen->shape.pixels, 0x5a, screen->shape.bytes);
-    lend_image(&screen->shape, true);
+    lend_image(screen, &screen->shape, true);
     arg.pPixels = screen->shape.pixels;
     arg.XHot = (UINT)rng_below(&screen->rng, arg.Width);
     arg.YHot = (UINT)rng_below(&screen->rng, arg.Height);

@@ -8,12 +8,18 @@
 
 #include "base/rng.h"
 
-#define SCREEN_SOURCE 0u
+#define SCREEN_SOURCE    0u
+#define SCREEN_SETTLE_NS 2000000u /* between two calls that change what is shown */
 
-/* An image of the system's, which ends in front of a page of nobody's. */
+/*
+ * An image of the system's, which ends in front of a page of nobody's. The driver may read it where
+ * it lies, or by an MDL: then it sees pages of the machine with the same content.
+ */
 struct screen_image {
     uint8_t *pages; /* NULL: none */
     size_t page_bytes;
+    uint64_t *pfns; /* of the machine, one for each page but the last */
+    size_t pfn_count;
     uint8_t *pixels;
     size_t bytes;
 };
@@ -36,6 +42,7 @@ struct screen {
 
     /* A present that returned STATUS_PENDING. */
     bool is_pending, has_failed; /* the present, and by its report */
+    bool has_differed;           /* the monitor, from the image; told once */
 
     /* The pointer. */
     struct screen_image shape;
@@ -67,10 +74,15 @@ void screen_child_changed(void *context, const DXGK_CHILD_STATUS *status);
 
 /* ---- screen_present.c ------------------------------------------------------------------------ */
 
-bool screen_make_image(struct screen_image *image, size_t bytes);
-void screen_free_image(struct screen_image *image);
+bool screen_make_image(struct screen *screen, struct screen_image *image, size_t bytes);
+void screen_free_image(struct screen *screen, struct screen_image *image);
 void screen_present(struct screen *screen, bool is_whole);
 void screen_move_pointer(struct screen *screen);
 void screen_interrupted(void *context, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
+
+/* ---- screen_shown.c -------------------------------------------------------------------------- */
+
+/* Compares the monitor with the image, which has rows of pitch bytes. */
+void screen_compare(struct screen *screen, LONG pitch);
 
 #endif

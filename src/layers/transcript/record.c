@@ -1076,4 +1076,7 @@ void recorder_end(struct recorder *recorder, struct miniport *driver)
             back.has[i / 64] |= UINT64_C(1) << (i % 64);
     }
     put(recorder, TRANSCRIPT_END, &back, sizeof back, NULL, 0);
+    /* A driver of modes alone is started in another way, and asked other things (up_display). */
+    if (driver && miniport_has(driver, MINIPORT_DDI_PresentDisplayOnly))
+        give_up(recorder, "it negotiates modes");
 }

@@ -12,6 +12,10 @@
 struct stand_in {
     uintptr_t start, stands_for;
     size_t bytes;
+    /* A client's memory, page by page. */
+    uintptr_t client_start;
+    const uint64_t *client_pfns;
+    uint64_t client_count;
 };
 
 static struct stand_in *stand_in_of(const struct nt *nt)
@@ -191,15 +195,29 @@ void nt_stand_in(struct nt *nt, const void *copy, const void *stands_for, size_t
     stand_in_of(nt)->bytes = bytes;
 }
 
+void nt_set_client_pages(struct nt *nt, const void *start, const uint64_t *pfns, uint64_t count)
+{
+    struct stand_in *state = stand_in_of(nt);
+
+    state->client_start = (uintptr_t)start;
+    state->client_pfns = pfns;
+    state->client_count = count;
+}
+
 bool nt_address_pfn(struct nt *nt, const void *address, uint64_t *out_pfn)
 {
     uintptr_t into = (uintptr_t)address - stand_in_of(nt)->start;
+    uint64_t client = ((uintptr_t)address - stand_in_of(nt)->client_start) / PAGE_SIZE;
     const struct nt_mapping *mapping;
     uint64_t page;
     bool is_pool;
 
     if (into < stand_in_of(nt)->bytes)
         address = (const void *)(stand_in_of(nt)->stands_for + into);
+    if (client < stand_in_of(nt)->client_count) {
+        *out_pfn = stand_in_of(nt)->client_pfns[client];
+        return true;
+    }
     mapping = nt_mapping_around(nt, address);
 
     if (mapping) {

@@ -282,6 +282,37 @@ static void what_stands_in_for_memory_has_its_pages(void **state)
     MmFreeContiguousMemory(block);
 }
 
+static void memory_of_a_client_is_locked_page_by_page(void **state)
+{
+    struct test_kernel *kernel = *state;
+    static _Alignas(PAGE_SIZE) uint8_t client[2 * PAGE_SIZE];
+    uint8_t content[2 * PAGE_SIZE];
+    uint64_t pfns[2];
+    PMDL mdl = IoAllocateMdl(client + 24, PAGE_SIZE, FALSE, FALSE, NULL);
+
+    assert_true(machine_alloc_pages(kernel->machine, 2, pfns));
+    memset(content, 0x11, PAGE_SIZE);
+    memset(content + PAGE_SIZE, 0x22, PAGE_SIZE);
+    machine_write_pages(kernel->machine, pfns, 2, content);
+    assert_int_equal(MmGetPhysicalAddress(client).QuadPart, 0);
+    nt_set_client_pages(kernel->nt, client, pfns, 2);
+    MmProbeAndLockPages(mdl, UserMode, IoReadAccess);
+    assert_int_equal(MmGetMdlPfnArray(mdl)[0], pfns[0]);
+    assert_int_equal(MmGetMdlPfnArray(mdl)[1], pfns[1]);
+    {
+        const uint8_t *view = MmGetSystemAddressForMdlSafe(mdl, NormalPagePriority);
+
+        assert_non_null(view);
+        assert_int_equal(view[0], 0x11);
+        assert_int_equal(view[PAGE_SIZE - 1], 0x22);
+    }
+    MmUnlockPages(mdl);
+    IoFreeMdl(mdl);
+    nt_set_client_pages(kernel->nt, NULL, NULL, 0);
+    assert_int_equal(MmGetPhysicalAddress(client + PAGE_SIZE).QuadPart, 0);
+    machine_free_pages(kernel->machine, pfns, 2);
+}
+
 static uint64_t on_read(void *context, uint64_t offset, unsigned size)
 {
     return offset + 1;
@@ -401,6 +432,7 @@ int main(void)
         MACHINE_TEST(pages_come_from_the_range_that_is_asked_for),
         MACHINE_TEST(contiguous_memory_is_that),
         MACHINE_TEST(what_stands_in_for_memory_has_its_pages),
+        MACHINE_TEST(memory_of_a_client_is_locked_page_by_page),
         MACHINE_TEST(device_memory_is_mapped_and_copied),
         MACHINE_TEST(an_address_is_valid_while_it_is_the_drivers),
         MACHINE_TEST(every_failure_of_memory_leaves_it_whole),

@@ -3,7 +3,9 @@
  *
  * It offers the modes of its one monitor that fit into the frame buffer, and copies what is
  * presented, by the CPU. DOD_LATE presents behind the call: by a timer, with a report; it offers
- * text modes, too. DOD_BROKEN is one mistake, by its number; each is at its place below.
+ * text modes, too, and reads what is presented by an MDL, as Microsoft's KMDOD does. DOD_NEWEST is
+ * built with the newest interface and is of WDDM 1.2 all the same, as that sample. DOD_BROKEN is
+ * one mistake, by its number; each is at its place below.
  */
 #include <ntddk.h>
 #include <dispmprt.h>
@@ -28,6 +30,8 @@ enum mistake {
     NO_MODES,       /* no source mode is offered */
     SAME_CHILD,     /* two children with one identifier */
     SAYS_FAILED,    /* a present that was done is reported as failed (with DOD_LATE) */
+    MISSES_COLUMN,  /* the last one of what is presented */
+    FORGETS_MOVES,  /* only what is drawn anew is copied */
     MISTAKES,
 };
 #define BREAKS(mistake) (DOD_BROKEN == (mistake))
@@ -94,8 +98,8 @@ static VOID NTAPI timer_ended(PKDPC dpc, PVOID context, PVOID first, PVOID secon
     if (!adapter->is_pending || BREAKS(NEVER_REPORTS))
         return;
     adapter->is_pending = FALSE;
-    adapter->kernel.DxgkCbSynchronizeExecution(adapter->kernel.DeviceHandle, tell_progress, adapter,
-                                               0, &result);
+    NT_VERIFY(NT_SUCCESS(adapter->kernel.DxgkCbSynchronizeExecution(
+        adapter->kernel.DeviceHandle, tell_progress, adapter, 0, &result)));
     adapter->kernel.DxgkCbQueueDpc(adapter->kernel.DeviceHandle);
 }
 
@@ -180,6 +184,10 @@ static NTSTATUS NTAPI query_adapter(IN_CONST_HANDLE context,
 
     if (query->Type != DXGKQAITYPE_DRIVERCAPS)
         return STATUS_NOT_SUPPORTED;
+#ifdef DOD_NEWEST
+    if (query->OutputDataSize < sizeof *caps)
+        return STATUS_BUFFER_TOO_SMALL;
+#endif
     RtlZeroMemory(caps, query->OutputDataSize);
     caps->HighestAcceptableAddress.QuadPart = -1;
     caps->WDDMVersion = DXGKDDI_WDDMv1_2;
@@ -486,7 +494,8 @@ static VOID copy_rows(struct adapter *adapter, const UCHAR *from, LONG pitch, co
 
     for (LONG y = rect->top; y < bottom; y++)
         RtlCopyMemory(adapter->frame + (SIZE_T)(y % MOST_HEIGHT) * adapter->pitch + rect->left * 4,
-                      from + (SIZE_T)y * pitch + rect->left * 4, (rect->right - rect->left) * 4);
+                      from + (SIZE_T)y * pitch + rect->left * 4,
+                      (rect->right - rect->left - (BREAKS(MISSES_COLUMN) ? 1 : 0)) * 4);
 }
 
 static VOID move_rows(struct adapter *adapter, const D3DKMT_MOVE_RECT *move)
@@ -505,16 +514,45 @@ static VOID move_rows(struct adapter *adapter, const D3DKMT_MOVE_RECT *move)
     }
 }
 
+/* The image, where it lies or by an MDL; NULL: its pages cannot be locked. */
+static const UCHAR *lock_image(const DXGKARG_PRESENT_DISPLAYONLY *arg, ULONG bytes, PMDL *out_mdl)
+{
+    *out_mdl = NULL;
+#ifdef DOD_LATE
+    *out_mdl = IoAllocateMdl(arg->pSource, bytes, FALSE, FALSE, NULL);
+    if (!*out_mdl)
+        return NULL;
+    MmProbeAndLockPages(*out_mdl,
+                        (ULONG_PTR)arg->pSource < MM_USER_PROBE_ADDRESS ? UserMode : KernelMode,
+                        IoReadAccess);
+    return MmGetSystemAddressForMdlSafe(*out_mdl, NormalPagePriority);
+#else
+    return arg->pSource;
+#endif
+}
+
+static VOID unlock_image(PMDL mdl)
+{
+    if (!mdl)
+        return;
+    MmUnlockPages(mdl);
+    IoFreeMdl(mdl);
+}
+
 static NTSTATUS NTAPI present(IN_CONST_HANDLE context, IN_CONST_PDXGKARG_PRESENT_DISPLAYONLY arg)
 {
     struct adapter *adapter = (struct adapter *)context;
+    const UCHAR *image;
+    PMDL mdl;
 
     if (!adapter->width || !adapter->is_visible)
         return STATUS_UNSUCCESSFUL;
-    for (ULONG i = 0; i < arg->NumMoves; i++)
+    image = lock_image(arg, arg->Pitch * adapter->height, &mdl);
+    for (ULONG i = 0; i < arg->NumMoves && !BREAKS(FORGETS_MOVES); i++)
         move_rows(adapter, &arg->pMoves[i]);
-    for (ULONG i = 0; i < arg->NumDirtyRects; i++)
-        copy_rows(adapter, arg->pSource, arg->Pitch, &arg->pDirtyRect[i]);
+    for (ULONG i = 0; i < arg->NumDirtyRects && image; i++)
+        copy_rows(adapter, image, arg->Pitch, &arg->pDirtyRect[i]);
+    unlock_image(mdl);
 #ifdef DOD_LATE
     {
         LARGE_INTEGER due = {.QuadPart = -10 * 100}; /* 100 microseconds */
@@ -549,7 +587,11 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING Registry
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath)
 {
     KMDDOD_INITIALIZATION_DATA data = {
+#ifdef DOD_NEWEST
+        .Version = DXGKDDI_INTERFACE_VERSION,
+#else
         .Version = DXGKDDI_INTERFACE_VERSION_WIN8,
+#endif
         .DxgkDdiAddDevice = add_device,
         .DxgkDdiStartDevice = start_device,
         .DxgkDdiStopDevice = stop_device,
