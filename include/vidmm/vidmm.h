@@ -609,6 +609,24 @@ void vidmm_device_clear_error(struct vidmm_device *device);
 NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const void *private_data,
                               uint32_t private_data_bytes, struct vidmm_context **out_context);
 /*
+ * The same on a node with hardware queues (vidmm_config.hardware_queues), where the client makes
+ * the queue of the context: submissions before are STATUS_INVALID_PARAMETER. A context has one in
+ * its life. STATUS_NOT_SUPPORTED: the node has no queues.
+ */
+NTSTATUS vidmm_hw_context_create(struct vidmm_device *device, unsigned node,
+                                 const void *private_data, uint32_t private_data_bytes,
+                                 struct vidmm_context **out_context);
+bool vidmm_has_hw_queues(const struct vidmm *vidmm, unsigned node);
+/*
+ * DxgkDdiCreateHwQueue of such a context, with the client's flags. The driver may change
+ * private_data. STATUS_NOT_SUPPORTED: the context has, or has had, a queue.
+ * STATUS_INVALID_PARAMETER: it is no such context. Else what the driver says.
+ */
+NTSTATUS vidmm_hw_queue_create(struct vidmm_context *context, D3DDDI_CREATEHWQUEUEFLAGS flags,
+                               void *private_data, uint32_t private_data_bytes);
+/* None of its submissions is pending. Goes with its context, too. */
+void vidmm_hw_queue_destroy(struct vidmm_context *context);
+/*
  * A context of the kernel's own (GdiContext, WDDM 1.1), for vidmm_render_km() alone, and where
  * addresses are virtual, for vidmm_render_gdi(). STATUS_NOT_SUPPORTED: the driver does not report
  * SupportKernelModeCommandBuffer, or has no DxgkDdiRenderKm (DxgkDdiRenderGdi).

@@ -582,6 +582,22 @@ typedef struct _D3DKMT_SUBMITCOMMANDTOHWQUEUE {
     const D3DKMT_HANDLE *WrittenPrimaries;
 } D3DKMT_SUBMITCOMMANDTOHWQUEUE;
 
+typedef struct _D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE {
+    D3DKMT_HANDLE hHwQueue;
+    UINT ObjectCount;
+    const D3DKMT_HANDLE *ObjectHandleArray;
+    const UINT64 *FenceValueArray;
+} D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE;
+
+typedef struct _D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE {
+    D3DDDICB_SIGNALFLAGS Flags;
+    ULONG BroadcastHwQueueCount;
+    const D3DKMT_HANDLE *BroadcastHwQueueArray;
+    UINT ObjectCount;
+    const D3DKMT_HANDLE *ObjectHandleArray;
+    const UINT64 *FenceValueArray;
+} D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE;
+
 /* ---- Synchronization objects ----------------------------------------------------------------- */
 
 typedef struct _D3DKMT_CREATESYNCHRONIZATIONOBJECT {
@@ -711,6 +727,8 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 {
     ROW(CreateHwQueue, D3DKMT_CREATEHWQUEUE)                                                       \
     ROW(DestroyHwQueue, const D3DKMT_DESTROYHWQUEUE)                                               \
     ROW(SubmitCommandToHwQueue, const D3DKMT_SUBMITCOMMANDTOHWQUEUE)                               \
+    ROW(SubmitWaitForSyncObjectsToHwQueue, const D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE)         \
+    ROW(SubmitSignalSyncObjectsToHwQueue, const D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE)           \
     ROW(CreateSynchronizationObject, D3DKMT_CREATESYNCHRONIZATIONOBJECT)                           \
     ROW(CreateSynchronizationObject2, D3DKMT_CREATESYNCHRONIZATIONOBJECT2)                         \
     ROW(DestroySynchronizationObject, const D3DKMT_DESTROYSYNCHRONIZATIONOBJECT)                   \

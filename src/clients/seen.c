@@ -677,6 +677,10 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
     case D3DKMT_FN_SubmitCommand:
         submitted(seen, process, call->arguments);
         break;
+    case D3DKMT_FN_SubmitCommandToHwQueue: /* what goes to hardware queues is not looked at */
+    case D3DKMT_FN_SubmitSignalSyncObjectsToHwQueue:
+        process->has_opaque_work = true;
+        break;
     case D3DKMT_FN_DestroyAllocation2:
         destroyed_allocations(process, call->arguments);
         break;

@@ -16,13 +16,20 @@
  *            A submission is handed to the manager when all waits in front of it are satisfied; a
  *            signal is written when all in front of it has run. A paging queue counts what it was
  *            asked for; its fence has a value when everything up to there has ended.
+ *
+ *            Work of a context that was made with HwQueueSupported, on a node that has hardware
+ *            queues, goes to one that the client makes. The driver counts its progress in a fence
+ *            of the kernel's, which no client can write; that of the client gets the value of each
+ *            submission when the driver has told that it has ended.
  * Ownership  Arguments of a call are borrowed until it has ended; lists in them are read before
  *            d3dkmt_call() returns. Everything of a process goes by d3dkmt_process_close().
  * Errors     NTSTATUS, as the page of the function documents. Arguments are not trusted: handles
  *            are looked up, counts bounded, ranges checked. Pointers must lead to memory of the
  *            embedder's: it has copied in what they lead to.
- * Limits     Semaphores and mutexes, hardware queues, and resources that another process opens
- *            answer STATUS_NOT_SUPPORTED.
+ * Limits     Semaphores and mutexes, and resources that another process opens answer
+ *            STATUS_NOT_SUPPORTED; so do a second hardware queue of a context (in its life),
+ *            queues with UserModeSubmission, NativeProgressFence or TestQueue, and a signal to
+ *            more than one queue. DisableGpuTimeout goes to the driver, and time-outs stay.
  * Source     The reference pages of d3dkmthk.h; /docs/applications.md.
  */
 #ifndef DRYDOCK_D3DKMT_D3DKMT_H

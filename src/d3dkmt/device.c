@@ -206,6 +206,8 @@ static void free_context(struct context *context)
 {
     struct d3dkmt_process *process = context->device->process;
 
+    if (context->hw_queue)
+        hw_queue_free(context->hw_queue);
     handle_take(process, &context->object);
     list_remove(&context->link);
     vidmm_context_destroy(context->handle);
@@ -345,14 +347,16 @@ NTSTATUS d3dkmt_CreateContextVirtual(struct d3dkmt_call *call,
     status = handle_give(process, &context->object, OBJECT_CONTEXT);
     if (!NT_SUCCESS(status))
         goto free_memory;
-    status = vidmm_context_create(device->handle, arguments->NodeOrdinal,
-                                  arguments->PrivateDriverDataSize ? arguments->pPrivateDriverData
-                                                                   : NULL,
-                                  arguments->PrivateDriverDataSize, &context->handle);
+    context->is_null = arguments->Flags.NullRendering;
+    context->is_for_queues =
+        arguments->Flags.HwQueueSupported &&
+        vidmm_has_hw_queues(process->front->config.vidmm, arguments->NodeOrdinal);
+    status = (context->is_for_queues ? vidmm_hw_context_create : vidmm_context_create)(
+        device->handle, arguments->NodeOrdinal,
+        arguments->PrivateDriverDataSize ? arguments->pPrivateDriverData : NULL,
+        arguments->PrivateDriverDataSize, &context->handle);
     if (!NT_SUCCESS(status))
         goto take_handle;
-    if (arguments->Flags.NullRendering)
-        vidmm_context_set_null_rendering(context->handle, true);
     list_push_back(&device->contexts, &context->link);
     arguments->hContext = context->object.handle;
     return STATUS_SUCCESS;
@@ -491,16 +495,13 @@ NTSTATUS d3dkmt_DestroyPagingQueue(struct d3dkmt_call *call, D3DDDI_DESTROYPAGIN
 
 /* ---- What nobody has ------------------------------------------------------------------------- */
 
-/* Hardware queues: the driver has no hardware scheduling. The rest: see d3dkmt.h, Limits. */
+/* See d3dkmt.h, Limits. */
 #define NOT_SUPPORTED(name, type)                                                                  \
     NTSTATUS d3dkmt_##name(struct d3dkmt_call *call, type *arguments)                              \
     {                                                                                              \
         return STATUS_NOT_SUPPORTED;                                                               \
     }
 
-NOT_SUPPORTED(CreateHwQueue, D3DKMT_CREATEHWQUEUE)
-NOT_SUPPORTED(DestroyHwQueue, const D3DKMT_DESTROYHWQUEUE)
-NOT_SUPPORTED(SubmitCommandToHwQueue, const D3DKMT_SUBMITCOMMANDTOHWQUEUE)
 NOT_SUPPORTED(OpenResource, D3DKMT_OPENRESOURCE)
 NOT_SUPPORTED(OpenResourceFromNtHandle, D3DKMT_OPENRESOURCEFROMNTHANDLE)
 NOT_SUPPORTED(QueryResourceInfo, D3DKMT_QUERYRESOURCEINFO)

@@ -240,7 +240,7 @@ d3dkmt_DestroySynchronizationObject(struct d3dkmt_call *call,
 {
     struct fence *fence = handle_find(call->process, arguments->hSyncObject, OBJECT_FENCE);
 
-    if (!fence || fence->is_paging) /* that one goes with its queue */
+    if (!fence || fence_is_of_queue(fence)) /* that one goes with its queue */
         return STATUS_INVALID_PARAMETER;
     fence_destroy(fence);
     return STATUS_SUCCESS;
@@ -319,7 +319,7 @@ d3dkmt_SignalSynchronizationObjectFromCpu(
         const struct fence *fence =
             handle_find(call->process, arguments->ObjectHandleArray[i], OBJECT_FENCE);
 
-        if (!fence || fence->is_paging)
+        if (!fence || fence_is_of_queue(fence))
             return STATUS_INVALID_PARAMETER;
     }
     for (UINT i = 0; i < count; i++)

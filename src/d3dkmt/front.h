@@ -7,6 +7,7 @@
  *            | front.c      | the front, calls that wait, the pump, dispatch                      |
  *            | process.c    | processes; the order in which everything of them goes               |
  *            | device.c     | adapters, devices, contexts, paging queues                          |
+ *            | hw_queue.c   | hardware queues of contexts, and their progress fences              |
  *            | allocation.c | allocations and resources, locks                                    |
  *            | address.c    | calls that reserve, map and free GPU virtual addresses              |
  *            | offer.c      | offer and reclaim                                                   |
@@ -41,6 +42,7 @@ enum object_type {
     OBJECT_DEVICE,
     OBJECT_CONTEXT,
     OBJECT_PAGING_QUEUE,
+    OBJECT_HW_QUEUE,
     OBJECT_FENCE,
     OBJECT_ALLOCATION,
     OBJECT_RESOURCE,
@@ -76,7 +78,8 @@ struct fence {
     volatile uint64_t *value; /* as memory says, which the client and the GPU may write */
     uint64_t client_address, va;
     unsigned uses; /* by items of queues, and by the paging queue that it is of */
-    bool is_destroyed, is_paging;
+    bool is_destroyed;
+    bool is_paging, is_progress; /* of a paging queue; of a hardware queue */
     bool keeps_value_on_loss;
 };
 
@@ -177,6 +180,8 @@ struct item {
     /* Work. */
     struct vidmm_virtual_work work;
     bool is_null;
+    struct fence *progress; /* of the hardware queue that it goes to; NULL: of none */
+    uint64_t progress_id;
     /* Tile updates. */
     struct vidmm_tile_operation *tiles;
     struct allocation **pools; /* of the tiles that have one */
@@ -192,6 +197,17 @@ struct context {
     struct list running; /* items that the manager has */
     uint64_t queued;     /* items so far; the sequence of the last */
     INT priority;
+    bool is_for_queues;        /* made with HwQueueSupported, on a node that has them */
+    bool is_null;              /* made with NullRendering */
+    struct hw_queue *hw_queue; /* NULL: none */
+};
+
+/* The queue that all work of its context goes to. */
+struct hw_queue {
+    struct object object;
+    struct context *context;
+    struct fence *fence; /* of its progress */
+    uint64_t last_id;    /* the value that its last submission gives the fence */
 };
 
 struct device {
@@ -271,6 +287,11 @@ bool processes_bury(struct d3dkmt *front);
 bool device_empty(struct device *device);
 void device_free(struct device *device);
 
+/* ---- hw_queue.c ---- */
+
+/* Nothing of the context is with the GPU. */
+void hw_queue_free(struct hw_queue *queue);
+
 /* ---- allocation.c ---- */
 
 void allocation_begin_destroy(struct allocation *allocation, bool waits_for_queues);
@@ -335,6 +356,11 @@ uint64_t va_own_end(const struct d3dkmt *front);
 /* Gives a fence without a handle, mapped or being mapped (page->is_mapped). STATUS_NO_MEMORY. */
 NTSTATUS fence_create(struct device *device, uint64_t value, struct fence **out_fence);
 void fence_set(struct fence *fence, uint64_t value);
+/* The system's to signal and to destroy: no client does. */
+static inline bool fence_is_of_queue(const struct fence *fence)
+{
+    return fence->is_paging || fence->is_progress;
+}
 void fence_unuse(struct fence *fence);
 /* No handle leads to it any more: it goes when nobody uses it. */
 void fence_destroy(struct fence *fence);

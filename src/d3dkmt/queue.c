@@ -20,6 +20,8 @@ static void item_free(struct item *item)
         fence_unuse(item->fences[i]);
     for (unsigned i = 0; i < item->pool_count; i++)
         item->pools[i]->queued--;
+    if (item->progress)
+        fence_unuse(item->progress);
     list_remove(&item->link);
     front_free(front, item, item->bytes);
 }
@@ -52,6 +54,8 @@ static void retired(void *context, NTSTATUS status, uint64_t needed, uint64_t av
 
     if (!NT_SUCCESS(status) && !device->object.is_going)
         device_lose(device, status == STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    if (item->progress && !device->is_lost)
+        fence_set(item->progress, item->progress_id);
     device->process->front->releases++;
     front_changed(device->process->front);
     item_free(item);
@@ -191,39 +195,89 @@ static bool has_room(const struct context *context)
                MOST_QUEUED;
 }
 
-NTSTATUS d3dkmt_SubmitCommand(struct d3dkmt_call *call, const D3DKMT_SUBMITCOMMAND *arguments)
+/* Work as both functions hand it in; is_null: NullRendering of the call. */
+static NTSTATUS queue_work(struct context *context, const struct vidmm_virtual_work *work,
+                           bool is_null, struct hw_queue *queue, uint64_t progress_id)
 {
-    struct d3dkmt *front = call->process->front;
-    const UINT private_bytes = arguments->PrivateDriverDataSize;
-    struct context *context;
+    const uint32_t private_bytes = work->private_data_bytes;
     struct item *item;
 
-    if (arguments->BroadcastContextCount != 1 || !arguments->CommandLength ||
-        arguments->NumPrimaries > D3DDDI_MAX_WRITTEN_PRIMARIES ||
-        private_bytes > MOST_PRIVATE_DATA || (private_bytes && !arguments->pPrivateDriverData) ||
-        arguments->NumHistoryBuffers)
-        return STATUS_INVALID_PARAMETER;
-    context = handle_find(call->process, arguments->BroadcastContext[0], OBJECT_CONTEXT);
-    if (!context || private_bytes > vidmm_context_private_data_bytes(context->handle))
-        return STATUS_INVALID_PARAMETER;
     if (context->device->is_lost)
         return STATUS_DEVICE_REMOVED;
     item = has_room(context) ? item_create(context, ITEM_WORK, private_bytes) : NULL;
     if (!item)
         return STATUS_NO_MEMORY;
+    item->is_null = is_null || context->is_null;
+    item->work = *work;
+    item->work.va &= (UINT64_C(1) << 48) - 1; /* the canonical form is taken, too */
+    item->work.private_data = private_bytes ? item + 1 : NULL;
     if (private_bytes)
-        memcpy(item + 1, arguments->pPrivateDriverData, private_bytes);
-    item->is_null = arguments->Flags.NullRendering;
-    item->work = (struct vidmm_virtual_work){
-        .va =
-            arguments->Commands & ((UINT64_C(1) << 48) - 1), /* the canonical form is taken, too */
-        .bytes = arguments->CommandLength,
-        .private_data = private_bytes ? item + 1 : NULL,
-        .private_data_bytes = private_bytes,
-    };
-    front->statistics.submissions++;
+        memcpy(item + 1, work->private_data, private_bytes);
+    if (queue) {
+        queue->last_id = progress_id;
+        item->progress = queue->fence;
+        item->progress->uses++;
+        item->progress_id = progress_id;
+    }
+    context->device->process->front->statistics.submissions++;
     item_queue(item);
     return STATUS_SUCCESS;
+}
+
+static bool is_private_data(const struct context *context, UINT bytes, const void *data)
+{
+    return bytes <= vidmm_context_private_data_bytes(context->handle) && (!bytes || data);
+}
+
+NTSTATUS d3dkmt_SubmitCommand(struct d3dkmt_call *call, const D3DKMT_SUBMITCOMMAND *arguments)
+{
+    const UINT private_bytes = arguments->PrivateDriverDataSize;
+    struct context *context;
+
+    if (arguments->BroadcastContextCount != 1 || !arguments->CommandLength ||
+        arguments->NumPrimaries > D3DDDI_MAX_WRITTEN_PRIMARIES ||
+        private_bytes > MOST_PRIVATE_DATA || arguments->NumHistoryBuffers)
+        return STATUS_INVALID_PARAMETER;
+    context = handle_find(call->process, arguments->BroadcastContext[0], OBJECT_CONTEXT);
+    if (!context || context->is_for_queues ||
+        !is_private_data(context, private_bytes, arguments->pPrivateDriverData))
+        return STATUS_INVALID_PARAMETER;
+    return queue_work(context,
+                      &(struct vidmm_virtual_work){.va = arguments->Commands,
+                                                   .bytes = arguments->CommandLength,
+                                                   .private_data = arguments->pPrivateDriverData,
+                                                   .private_data_bytes = private_bytes},
+                      arguments->Flags.NullRendering, NULL, 0);
+}
+
+/* NULL: it is no queue of the process's, or goes, or its context does. */
+static struct hw_queue *find_hw_queue(const struct d3dkmt_call *call, D3DKMT_HANDLE handle)
+{
+    struct hw_queue *queue = handle_find(call->process, handle, OBJECT_HW_QUEUE);
+
+    return queue && !queue->context->object.is_going ? queue : NULL;
+}
+
+NTSTATUS d3dkmt_SubmitCommandToHwQueue(struct d3dkmt_call *call,
+                                       const D3DKMT_SUBMITCOMMANDTOHWQUEUE *arguments)
+{
+    const UINT private_bytes = arguments->PrivateDriverDataSize;
+    struct hw_queue *queue = find_hw_queue(call, arguments->hHwQueue);
+    const uint64_t id = arguments->HwQueueProgressFenceId;
+
+    if (!queue || !arguments->CommandLength || private_bytes > MOST_PRIVATE_DATA ||
+        arguments->NumPrimaries > D3DDDI_MAX_WRITTEN_PRIMARIES ||
+        (arguments->NumPrimaries && !arguments->WrittenPrimaries) ||
+        !is_private_data(queue->context, private_bytes, arguments->pPrivateDriverData))
+        return STATUS_INVALID_PARAMETER;
+    if (id <= queue->last_id || id == UINT64_MAX) /* that one tells that the device is lost */
+        return STATUS_INVALID_PARAMETER;
+    return queue_work(queue->context,
+                      &(struct vidmm_virtual_work){.va = arguments->CommandBuffer,
+                                                   .bytes = arguments->CommandLength,
+                                                   .private_data = arguments->pPrivateDriverData,
+                                                   .private_data_bytes = private_bytes},
+                      false, queue, id);
 }
 
 static NTSTATUS queue_fences(struct d3dkmt_process *process, struct context *context,
@@ -235,7 +289,7 @@ static NTSTATUS queue_fences(struct d3dkmt_process *process, struct context *con
     for (unsigned i = 0; i < count; i++) {
         const struct fence *fence = handle_find(process, handles[i], OBJECT_FENCE);
 
-        if (!fence || (kind == ITEM_SIGNAL && fence->is_paging))
+        if (!fence || (kind == ITEM_SIGNAL && fence_is_of_queue(fence)))
             return STATUS_INVALID_PARAMETER;
     }
     item = has_room(context)
@@ -300,6 +354,38 @@ d3dkmt_SignalSynchronizationObjectFromGpu2(
         return STATUS_INVALID_PARAMETER;
     return queue_fences(call->process, context, ITEM_SIGNAL, arguments->ObjectCount,
                         arguments->ObjectHandleArray, arguments->MonitoredFenceValueArray);
+}
+
+NTSTATUS
+d3dkmt_SubmitWaitForSyncObjectsToHwQueue(struct d3dkmt_call *call,
+                                         const D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE *arguments)
+{
+    struct hw_queue *queue = find_hw_queue(call, arguments->hHwQueue);
+
+    if (!queue || !arguments->ObjectCount || arguments->ObjectCount > D3DDDI_MAX_OBJECT_WAITED_ON ||
+        !arguments->ObjectHandleArray || !arguments->FenceValueArray)
+        return STATUS_INVALID_PARAMETER;
+    return queue_fences(call->process, queue->context, ITEM_WAIT, arguments->ObjectCount,
+                        arguments->ObjectHandleArray, arguments->FenceValueArray);
+}
+
+NTSTATUS
+d3dkmt_SubmitSignalSyncObjectsToHwQueue(struct d3dkmt_call *call,
+                                        const D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE *arguments)
+{
+    struct hw_queue *queue;
+
+    if (!arguments->BroadcastHwQueueCount || !arguments->BroadcastHwQueueArray ||
+        !arguments->ObjectCount || arguments->ObjectCount > D3DDDI_MAX_OBJECT_SIGNALED ||
+        !arguments->ObjectHandleArray || !arguments->FenceValueArray)
+        return STATUS_INVALID_PARAMETER;
+    if (arguments->Flags.EnqueueCpuEvent || arguments->BroadcastHwQueueCount != 1)
+        return STATUS_NOT_SUPPORTED;
+    queue = find_hw_queue(call, arguments->BroadcastHwQueueArray[0]);
+    if (!queue)
+        return STATUS_INVALID_PARAMETER;
+    return queue_fences(call->process, queue->context, ITEM_SIGNAL, arguments->ObjectCount,
+                        arguments->ObjectHandleArray, arguments->FenceValueArray);
 }
 
 /* ---- Tiles ----------------------------------------------------------------------------------- */

@@ -111,6 +111,25 @@ static const struct list_row SubmitCommand_lists[] = {
     LIST(D3DKMT_SUBMITCOMMAND, pPrivateDriverData, PrivateDriverDataSize, 1, GOES_IN),
     END_OF_LISTS,
 };
+static const struct list_row CreateHwQueue_lists[] = {
+    LIST(D3DKMT_CREATEHWQUEUE, pPrivateDriverData, PrivateDriverDataSize, 1, GOES_BOTH),
+    END_OF_LISTS,
+};
+static const struct list_row SubmitCommandToHwQueue_lists[] = {
+    LIST(D3DKMT_SUBMITCOMMANDTOHWQUEUE, pPrivateDriverData, PrivateDriverDataSize, 1, GOES_IN),
+    LIST(D3DKMT_SUBMITCOMMANDTOHWQUEUE, WrittenPrimaries, NumPrimaries, sizeof(D3DKMT_HANDLE),
+         GOES_IN),
+    END_OF_LISTS,
+};
+static const struct list_row SubmitSignalSyncObjectsToHwQueue_lists[] = {
+    LIST(D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE, BroadcastHwQueueArray, BroadcastHwQueueCount,
+         sizeof(D3DKMT_HANDLE), GOES_IN),
+    LIST(D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE, ObjectHandleArray, ObjectCount,
+         sizeof(D3DKMT_HANDLE), GOES_IN),
+    LIST(D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE, FenceValueArray, ObjectCount, sizeof(UINT64),
+         GOES_IN),
+    END_OF_LISTS,
+};
 #define FENCE_LISTS(name, type, values)                                                            \
     static const struct list_row name##_lists[] = {                                                \
         LIST(type, ObjectHandleArray, ObjectCount, sizeof(D3DKMT_HANDLE), GOES_IN),                \
@@ -125,6 +144,8 @@ FENCE_LISTS(WaitForSynchronizationObjectFromGpu, D3DKMT_WAITFORSYNCHRONIZATIONOB
             MonitoredFenceValueArray)
 FENCE_LISTS(SignalSynchronizationObjectFromGpu, D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU,
             MonitoredFenceValueArray)
+FENCE_LISTS(SubmitWaitForSyncObjectsToHwQueue, D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE,
+            FenceValueArray)
 static const struct list_row SignalSynchronizationObjectFromGpu2_lists[] = {
     LIST(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2, ObjectHandleArray, ObjectCount,
          sizeof(D3DKMT_HANDLE), GOES_IN),
@@ -153,6 +174,10 @@ static const struct list_row *const lists_of[D3DKMT_FN_COUNT] = {
     HAS_LISTS(ReclaimAllocations2),
     HAS_LISTS(UpdateGpuVirtualAddress),
     HAS_LISTS(SubmitCommand),
+    HAS_LISTS(CreateHwQueue),
+    HAS_LISTS(SubmitCommandToHwQueue),
+    HAS_LISTS(SubmitWaitForSyncObjectsToHwQueue),
+    HAS_LISTS(SubmitSignalSyncObjectsToHwQueue),
     HAS_LISTS(WaitForSynchronizationObjectFromCpu),
     HAS_LISTS(SignalSynchronizationObjectFromCpu),
     HAS_LISTS(WaitForSynchronizationObjectFromGpu),
@@ -204,6 +229,8 @@ static bool structure_comes_back(unsigned function)
     case D3DKMT_FN_SubmitCommand:
     case D3DKMT_FN_DestroyHwQueue:
     case D3DKMT_FN_SubmitCommandToHwQueue:
+    case D3DKMT_FN_SubmitWaitForSyncObjectsToHwQueue:
+    case D3DKMT_FN_SubmitSignalSyncObjectsToHwQueue:
     case D3DKMT_FN_DestroySynchronizationObject:
     case D3DKMT_FN_SignalSynchronizationObject:
     case D3DKMT_FN_SignalSynchronizationObjectFromCpu:

@@ -16,6 +16,7 @@
 static void (*current_test)(struct exec_session *session);
 
 enum faults { NO_FAULTS, MAY_FAULT, MUST_FAULT };
+static bool has_queues; /* the next board */
 
 static void hear(void *session, void *memory, unsigned number, uint32_t flags, uint64_t bytes)
 {
@@ -72,6 +73,8 @@ static void play_on(uint64_t local_bytes, void (*test)(struct exec_session *sess
     config.local_bytes = local_bytes;
     config.ram_bytes = UINT64_C(1) << 30;
     config.checks_content = false;
+    config.hardware_queues = has_queues;
+    has_queues = false;
     config.reference = RUN_REFERENCE_NEVER;
     current_test = test;
     run_execute_guest(&config, &guest, result);
@@ -105,6 +108,13 @@ void test_on_board_with_faults(uint64_t local_bytes, void (*test)(struct exec_se
 void test_on_board_that_may_fault(uint64_t local_bytes, void (*test)(struct exec_session *session))
 {
     play_on(local_bytes, test, MAY_FAULT);
+}
+
+void test_on_board_with_queues(uint64_t local_bytes, void (*test)(struct exec_session *session),
+                               bool must_fault)
+{
+    has_queues = true;
+    play_on(local_bytes, test, must_fault ? MUST_FAULT : NO_FAULTS);
 }
 
 /* ---- The client ------------------------------------------------------------------------------ */

@@ -51,6 +51,10 @@ void test_on_board_with_faults(uint64_t local_bytes, void (*test)(struct exec_se
 /* The same, whether there are any or not. */
 void test_on_board_that_may_fault(uint64_t local_bytes, void (*test)(struct exec_session *session));
 
+/* The same on a board with hardware queues. */
+void test_on_board_with_queues(uint64_t local_bytes, void (*test)(struct exec_session *session),
+                               bool must_fault);
+
 /* Rules of clients that have been broken on the board: what was told of each first; "": nothing. */
 extern char test_breaches[CLIENT_RULE_COUNT][256];
 extern unsigned test_told[CLIENT_RULE_COUNT]; /* how often */

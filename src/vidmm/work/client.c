@@ -276,11 +276,18 @@ static void destroy_in_driver(const struct vidmm *vidmm, HANDLE driver_context)
         miniport_destroy_context(vidmm->miniport, driver_context);
 }
 
-static NTSTATUS create_context(struct vidmm_device *device, unsigned node, bool is_gdi,
+enum context_kind {
+    CONTEXT_PLAIN,
+    CONTEXT_GDI,
+    CONTEXT_FOR_QUEUES, /* the client makes its hardware queue */
+};
+
+static NTSTATUS create_context(struct vidmm_device *device, unsigned node, enum context_kind kind,
                                const void *private_data, uint32_t private_data_bytes,
                                struct vidmm_context **out_context)
 {
     struct vidmm *vidmm = device->vidmm;
+    const bool is_gdi = kind == CONTEXT_GDI;
     DXGKARG_CREATECONTEXT create = {0};
     struct vidmm_context *context;
     void *private_copy = NULL;
@@ -292,7 +299,7 @@ static NTSTATUS create_context(struct vidmm_device *device, unsigned node, bool 
         return vidmm->refusal;
     if (node >= vidmm->caps.node_count)
         return STATUS_INVALID_PARAMETER;
-    if (is_gdi && hw_queues_are_on(vidmm, node))
+    if (hw_queues_are_on(vidmm, node) ? is_gdi : kind == CONTEXT_FOR_QUEUES)
         return STATUS_NOT_SUPPORTED;
     if (private_data_bytes) {
         private_copy = base_alloc(vidmm->services, private_data_bytes);
@@ -308,6 +315,7 @@ static NTSTATUS create_context(struct vidmm_device *device, unsigned node, bool 
     context->device = device;
     context->node = node;
     context->is_gdi = is_gdi;
+    context->is_for_queues = kind == CONTEXT_FOR_QUEUES;
     list_init(&context->allocations);
     status = vidsch_context_create(vidmm->vidsch, node, false, &context->scheduler);
     if (!NT_SUCCESS(status))
@@ -334,7 +342,8 @@ static NTSTATUS create_context(struct vidmm_device *device, unsigned node, bool 
     }
     context->driver_context = create.hContext;
     context->info = create.ContextInfo;
-    status = hw_queues_are_on(vidmm, node) ? hw_queue_create(context) : STATUS_SUCCESS;
+    if (hw_queues_are_on(vidmm, node) && !context->is_for_queues)
+        status = hw_queue_create(context, (D3DDDI_CREATEHWQUEUEFLAGS){{{0}}}, NULL, 0);
     if (!NT_SUCCESS(status)) {
         destroy_in_driver(vidmm, create.hContext);
         goto destroy_scheduler;
@@ -349,6 +358,7 @@ destroy_scheduler:
     context_allocations_drop(vidmm, &context->allocations);
     list_remove(&context->link);
     vidsch_context_destroy(context->scheduler);
+    hw_queue_forget(context);
 free_context:
     base_free(vidmm->services, private_copy, private_data_bytes);
     base_free(vidmm->services, context, sizeof *context);
@@ -358,7 +368,16 @@ free_context:
 NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const void *private_data,
                               uint32_t private_data_bytes, struct vidmm_context **out_context)
 {
-    return create_context(device, node, false, private_data, private_data_bytes, out_context);
+    return create_context(device, node, CONTEXT_PLAIN, private_data, private_data_bytes,
+                          out_context);
+}
+
+NTSTATUS vidmm_hw_context_create(struct vidmm_device *device, unsigned node,
+                                 const void *private_data, uint32_t private_data_bytes,
+                                 struct vidmm_context **out_context)
+{
+    return create_context(device, node, CONTEXT_FOR_QUEUES, private_data, private_data_bytes,
+                          out_context);
 }
 
 NTSTATUS vidmm_gdi_context_create(struct vidmm_device *device, unsigned node,
@@ -367,7 +386,7 @@ NTSTATUS vidmm_gdi_context_create(struct vidmm_device *device, unsigned node,
     *out_context = NULL;
     if (!device->vidmm->caps.renders_for_kernel)
         return STATUS_NOT_SUPPORTED;
-    return create_context(device, node, true, NULL, 0, out_context);
+    return create_context(device, node, CONTEXT_GDI, NULL, 0, out_context);
 }
 
 void vidmm_context_destroy(struct vidmm_context *context)

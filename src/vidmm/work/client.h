@@ -63,6 +63,7 @@ struct vidmm_context {
     struct vidsch_context *scheduler;
     bool root_is_set;
     bool is_gdi; /* the kernel's own: DxgkDdiRenderKm or DxgkDdiRenderGdi makes what it runs */
+    bool is_for_queues; /* made for hardware queues, which the client makes */
     bool is_null_rendering;
     bool is_redirected_present;
     bool names_references;   /* in the list of patch locations that the client hands in */

@@ -26,6 +26,7 @@
 #include "vidsch/vidsch.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
@@ -304,7 +305,8 @@ static NTSTATUS wait_for_fences(struct vidmm_context *context)
     return NT_SUCCESS(status) ? device_refusal(context->device) : status;
 }
 
-NTSTATUS hw_queue_create(struct vidmm_context *context)
+NTSTATUS hw_queue_create(struct vidmm_context *context, D3DDDI_CREATEHWQUEUEFLAGS flags,
+                         void *private_data, uint32_t private_data_bytes)
 {
     struct vidmm_process *process = context->device->process;
     struct hw_queue *queue = &context->queue;
@@ -320,6 +322,9 @@ NTSTATUS hw_queue_create(struct vidmm_context *context)
     if (!queue->fence)
         goto release_fence;
     args.hHwQueue = queue;
+    args.Flags = flags;
+    args.pPrivateDriverData = private_data;
+    args.PrivateDriverDataSize = private_data_bytes;
     args.hHwQueueProgressFence = queue->fence;
     args.HwQueueProgressFenceCPUVirtualAddress = (void *)queue->progress;
     args.HwQueueProgressFenceGPUVirtualAddress = queue->progress_va;
@@ -335,15 +340,52 @@ NTSTATUS hw_queue_create(struct vidmm_context *context)
         status = wait_for_fences(context);
     if (NT_SUCCESS(status))
         return STATUS_SUCCESS;
-    hw_queue_destroy(context);
+    hw_queue_destroy(context); /* the scheduler knows the fence for as long as the context lives */
+    return status;
 
 release_fence:
     release_fence(process, queue);
     return status;
 }
 
+NTSTATUS vidmm_hw_queue_create(struct vidmm_context *context, D3DDDI_CREATEHWQUEUEFLAGS flags,
+                               void *private_data, uint32_t private_data_bytes)
+{
+    const struct base_services *services = context->device->vidmm->services;
+    void *copy = NULL;
+    NTSTATUS status;
+
+    if (!context->is_for_queues)
+        return STATUS_INVALID_PARAMETER;
+    if (context->queue.progress)
+        return STATUS_NOT_SUPPORTED;
+    if (private_data_bytes) {
+        copy = base_alloc(services, private_data_bytes);
+        if (!copy)
+            return STATUS_NO_MEMORY;
+        memcpy(copy, private_data, private_data_bytes);
+    }
+    status = hw_queue_create(context, flags, copy, private_data_bytes);
+    if (NT_SUCCESS(status) && copy)
+        memcpy(private_data, copy, private_data_bytes);
+    base_free(services, copy, private_data_bytes);
+    return status;
+}
+
+void vidmm_hw_queue_destroy(struct vidmm_context *context)
+{
+    hw_queue_destroy(context);
+}
+
+bool vidmm_has_hw_queues(const struct vidmm *vidmm, unsigned node)
+{
+    return hw_queues_are_on(vidmm, node);
+}
+
 NTSTATUS hw_queue_ready(struct vidmm_context *context)
 {
+    if (context->is_for_queues && (!context->queue.progress || context->queue.has_left))
+        return STATUS_INVALID_PARAMETER;
     if (!context->queue.progress)
         return STATUS_SUCCESS;
     change_scheduling(context);
@@ -396,8 +438,9 @@ void hw_queue_destroy(struct vidmm_context *context)
     struct vidmm *vidmm = context->device->vidmm;
     NTSTATUS status;
 
-    if (!context->queue.progress)
+    if (!context->queue.progress || context->queue.has_left)
         return;
+    context->queue.has_left = true;
     vidsch_context_leave(context->scheduler);
     status = miniport_destroy_hw_queue(vidmm->miniport, context->queue.driver_queue);
     if (!NT_SUCCESS(status))

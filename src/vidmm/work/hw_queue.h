@@ -49,6 +49,7 @@ struct hw_queue {
     uint64_t progress_va;
     D3DKMT_HANDLE fence;
     HANDLE driver_queue;
+    bool has_left;      /* the driver's has been destroyed; the scheduler's context remains */
     bool is_held;       /* the context is, until the page of the fence is mapped */
     unsigned number;    /* of all queues, in the order in which they were made */
     uint64_t submitted; /* to it */
@@ -63,11 +64,13 @@ NTSTATUS hw_queues_init(struct vidmm *vidmm, struct vidmm_failure *failure);
 void hw_queues_configure(const struct vidmm *vidmm, struct vidsch_config *scheduler);
 /* A client's contexts of the node are to have one. */
 bool hw_queues_are_on(const struct vidmm *vidmm, unsigned node);
-/* The driver has made the context. */
-NTSTATUS hw_queue_create(struct vidmm_context *context);
+/* The driver has made the context. The driver may change private_data. */
+NTSTATUS hw_queue_create(struct vidmm_context *context, D3DDDI_CREATEHWQUEUEFLAGS flags,
+                         void *private_data, uint32_t private_data_bytes);
 /*
  * Before each submission, of any context. A page of fences whose mapping has failed is mapped again
- * and the context held until then. Errors: those of vidmm_map_physical() and of the device.
+ * and the context held until then. Errors: those of vidmm_map_physical() and of the device;
+ * STATUS_INVALID_PARAMETER: the client is to make the queue, and there is none.
  */
 NTSTATUS hw_queue_ready(struct vidmm_context *context);
 /* The context's work is lost, and its device has failed (HWQ-019). */
