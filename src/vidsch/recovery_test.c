@@ -51,7 +51,8 @@ struct stage {
     bool hides_completion; /* its interrupt gets lost */
     unsigned preempt_count, query_count, timeout_count, error_count;
     uint32_t last_aborted; /* what ResetEngine answers */
-    unsigned reset_node;   /* that it was asked of last */
+    NTSTATUS reset_result;
+    unsigned reset_node; /* that it was asked of last */
     char last_rule[16];
     const char *waits_for; /* when the last error was told: the rule of what the driver is to do */
 };
@@ -149,6 +150,8 @@ static NTSTATUS driver_reset_engine(struct miniport *self, HANDLE object, DXGKAR
     struct stage *stage = stage_of(self);
 
     stage->reset_node = args->NodeOrdinal;
+    if (!NT_SUCCESS(stage->reset_result))
+        return stage->reset_result;
     args->LastAbortedFenceId = stage->last_aborted;
     stage->completed = stage->last_aborted;
     stage->queue_count = 0;
@@ -488,6 +491,11 @@ static void a_packet_that_does_not_end_is_reset(void **state)
         STATUS_INVALID_PARAMETER);
     assert_string_equal(stage.last_rule, "TDR-007");
     stage.last_aborted = 1;
+    stage.reset_result = STATUS_UNSUCCESSFUL;
+    assert_int_equal(
+        vidsch_reset_engine(stage.vidsch, 0, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE, &hit_paging),
+        STATUS_UNSUCCESSFUL);
+    stage.reset_result = STATUS_SUCCESS;
     assert_int_equal(
         vidsch_reset_engine(stage.vidsch, 0, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE, &hit_paging),
         STATUS_SUCCESS);

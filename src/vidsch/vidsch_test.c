@@ -1045,6 +1045,11 @@ static void a_fault_in_a_queue_is_told_like_any_other(void **state)
     data.HwQueuePageFaulted.EngineOrdinal = 5;
     data.HwQueuePageFaulted.PageTableLevel = 2;
     data.HwQueuePageFaulted.FaultErrorCode.GeneralErrorCode = 7;
+    data.HwQueuePageFaulted.NodeOrdinal = 2; /* is no node */
+    vidsch_notify_interrupt(bench.vidsch, &data);
+    vidsch_notify_dpc(bench.vidsch);
+    assert_int_equal(bench.fault_count, 0);
+    data.HwQueuePageFaulted.NodeOrdinal = 1;
     vidsch_notify_interrupt(bench.vidsch, &data);
     vidsch_notify_dpc(bench.vidsch);
     assert_int_equal(bench.fault_count, 1);

@@ -367,6 +367,39 @@ static void a_copy_of_lost_content_is_lost_at_its_own_offset(void **state)
     close_bench(&bench);
 }
 
+/* A copy stands as it is at the end of its piece, whatever the next piece writes to its source. */
+static void each_piece_of_a_render_is_expected_once_and_when_it_ends(void **state)
+{
+    const struct oracle_reference pieces[] = {
+        {.allocation = 7, .bytes = PAGE_BYTES, .is_read = true},
+        {.allocation = 8, .bytes = PAGE_BYTES, .is_written = true, .source = ORACLE_COPY},
+        {.allocation = 7, .bytes = PAGE_BYTES, .key = 300, .is_written = true},
+    };
+    struct bench bench;
+
+    open_bench(&bench, 64);
+    create(&bench, 7, PAGE_BYTES);
+    create(&bench, 8, PAGE_BYTES);
+    run(&bench, 1, whole(7, PAGE_BYTES, 100, "w"), bench.local, PAGE_NUMBER(8));
+    run(&bench, 2, whole(8, PAGE_BYTES, 200, "w"), bench.local, PAGE_NUMBER(16));
+    assert_int_equal(oracle_submission(bench.oracle, 3, 3, pieces), STATUS_SUCCESS);
+    oracle_render_begin(bench.oracle, 3, 0);
+    oracle_render_read(bench.oracle, 3, 0, 0, bench.local, PAGE_NUMBER(8), PAGE_BYTES);
+    oracle_render_write(bench.oracle, 3, 1, 0, bench.local, PAGE_NUMBER(16), PAGE_BYTES);
+    page_store_copy_bytes(bench.local, PAGE_NUMBER(16), bench.local, PAGE_NUMBER(8), PAGE_BYTES);
+    oracle_render_piece_end(bench.oracle, 3);
+    oracle_render_write(bench.oracle, 3, 2, 0, bench.local, PAGE_NUMBER(8), PAGE_BYTES);
+    page_store_write_tag(bench.local, PAGE_NUMBER(8), PAGE_BYTES, 300);
+    oracle_render_piece_end(bench.oracle, 3);
+    oracle_render_end(bench.oracle, 3);
+    oracle_submission_retired(bench.oracle, 3);
+    run(&bench, 4, whole(7, PAGE_BYTES, 0, "r"), bench.local, PAGE_NUMBER(8));
+    run(&bench, 5, whole(8, PAGE_BYTES, 0, "r"), bench.local, PAGE_NUMBER(16));
+    assert_true(oracle_final_check(bench.oracle));
+    assert_silent(&bench);
+    close_bench(&bench);
+}
+
 /* The pages of lost content belong to others: what is written next is where it is written. */
 static void lost_content_is_looked_for_where_it_is_written_next(void **state)
 {
@@ -656,6 +689,7 @@ int main(void)
         cmocka_unit_test(too_much_expected_content_is_refused),
         cmocka_unit_test(every_nth_allocation_failure_leaves_it_whole),
         cmocka_unit_test(ten_million_pages_are_compared_quickly),
+        cmocka_unit_test(each_piece_of_a_render_is_expected_once_and_when_it_ends),
     };
 
     return told_run(tests, ARRAY_COUNT(tests), __FILE__);

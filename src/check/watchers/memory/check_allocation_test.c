@@ -1,3 +1,4 @@
+#include "check/rig/test_rig_aperture.h"
 #include "check/rig/test_rig.h"
 
 /* The next allocation, as the driver describes it. */
@@ -438,6 +439,35 @@ RULE_KEPT(ALLOC_016)
     map_two_pages(rig, 17);
 }
 
+/* A page in system memory is accessed physically through slots of an aperture alone. */
+static void pages_in_system_memory_are_accessed_physically_through_an_aperture(void **state)
+{
+    for (unsigned is_shown = 0; is_shown < 2; is_shown++) {
+        DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE};
+        DXGK_PTE entry = {.Valid = 1, .PageAddress = 0x100};
+        struct rig_frames frames = rig_frames_of(0x100);
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_BUILDPAGINGBUFFER map;
+        HANDLE allocation;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        allocation = create_with(rig, (DXGK_ALLOCATIONINFO){.FlagsWddm2.AccessedPhysically = 1});
+        map = rig_map_of(rig, allocation, 8, &frames);
+        if (is_shown)
+            rig_build(rig, &map);
+        arg.UpdatePageTable.hAllocation = allocation;
+        arg.UpdatePageTable.hProcess = rig->process;
+        arg.UpdatePageTable.pPageTableEntries = &entry;
+        arg.UpdatePageTable.NumPageTableEntries = 1;
+        arg.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;
+        update_table(rig, arg);
+        assert_int_equal(rig->counts.broken[RULE_ALLOC_016], !is_shown);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 /* The driver asks what the handle stands for, as a driver must, and writes to the private data. */
 static NTSTATUS open_properly(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
 {
@@ -762,6 +792,7 @@ int main(void)
         cmocka_unit_test(another_page_in_a_list_is_found),
         cmocka_unit_test(one_handle_may_serve_several_devices),
         cmocka_unit_test(what_was_destroyed_is_found_when_it_is_paged),
+        cmocka_unit_test(pages_in_system_memory_are_accessed_physically_through_an_aperture),
     };
 
     return RIG_RUN_TESTS(tests);

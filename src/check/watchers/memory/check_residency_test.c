@@ -428,6 +428,42 @@ RULE_KEPT(RES_016)
     tell_budget(rig, 8192, 4096);
 }
 
+/* Who is asked to trim in one group, or is another process, may not be over a budget of this one.
+ */
+static void each_process_is_asked_to_trim_in_each_group(void **state)
+{
+    static const char processes[2];
+    static const struct {
+        const char *process;
+        unsigned group;
+        bool is_broken;
+    } rows[] = {{&processes[0], 0, false}, {&processes[0], 1, true}, {&processes[1], 0, true}};
+
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        const struct check_client_event trim = {
+            .kind = CHECK_CLIENT_TRIM, .device = &processes[0], .bytes = 4096};
+        const struct check_client_event over = {.kind = CHECK_CLIENT_BUDGET,
+                                                .device = rows[i].process,
+                                                .group = rows[i].group,
+                                                .bytes = 8192,
+                                                .used = 8192,
+                                                .held = 8192,
+                                                .budget = 4096};
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        check_client(rig->check, &trim);
+        check_client(rig->check, &over);
+        if (rows[i].is_broken)
+            rig_expect_only(rig, RULE_RES_016);
+        else
+            rig_expect_silence(rig, RULE_RES_016);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 /* The rig again, as an adapter of the IoMmu model, and a process of it. */
 static void create_iommu_process(struct rig *rig, UINT pasids)
 {
@@ -811,6 +847,7 @@ int main(void)
         cmocka_unit_test(an_offer_ends_what_the_reclaim_before_it_said),
         cmocka_unit_test(a_reclaim_behind_a_reset_is_not_held_to_what_was_before),
         cmocka_unit_test(what_lost_its_place_does_not_have_to_go_first),
+        cmocka_unit_test(each_process_is_asked_to_trim_in_each_group),
     };
 
     return RIG_RUN_TESTS(tests);

@@ -406,7 +406,10 @@ static void use_mapped_page(struct rig *rig, bool is_cached, bool is_flushed, un
     if (is_flushed)
         rig_flush(rig, rig->process, RIG_VA, RIG_VA + 4096);
     behind.SignalMonitoredFence.MonitoredFenceGpuVa = 8 * RIG_VA;
-    rig_build(rig, &behind);
+    if (next == DXGK_OPERATION_UPDATE_PAGE_TABLE)
+        rig_map(rig, RIG_VA + 0x8000, rig_create_allocation(rig, NULL), 40, 1);
+    else
+        rig_build(rig, &behind);
     rig_complete(rig, 0, rig_submit(rig));
     submit_work(rig, rig->context);
 }
@@ -420,6 +423,7 @@ static void what_a_client_maps_is_flushed_where_invalid_entries_are_cached(void 
     } rows[] = {{true, true, DXGK_OPERATION_SIGNAL_MONITORED_FENCE, false},
                 {true, false, DXGK_OPERATION_SIGNAL_MONITORED_FENCE, true},
                 {true, false, NO_OPERATION, false}, /* the flush may still come */
+                {true, false, DXGK_OPERATION_UPDATE_PAGE_TABLE, false}, /* ... behind more */
                 {false, false, DXGK_OPERATION_SIGNAL_MONITORED_FENCE, false}};
 
     for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {

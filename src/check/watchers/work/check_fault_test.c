@@ -171,6 +171,16 @@ static void of_the_iommu(DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
     data->DmaPageFaulted.PageFaultFlags |= DXGK_PAGE_FAULT_IOMMU;
 }
 
+static void at_the_root(DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    data->DmaPageFaulted.PageTableLevel = 2; /* the rig's tables have three levels */
+}
+
+static void right_above_the_root(DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    data->DmaPageFaulted.PageTableLevel = 3;
+}
+
 static void above_the_root(DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
     data->DmaPageFaulted.PageTableLevel = 8;
@@ -192,6 +202,8 @@ static void every_member_of_a_report_is_judged(void **state)
         {of_no_packet, true, "PageFaultFlags"},
         {of_a_packet_that_is_not_known, false, ""},
         {of_the_iommu, true, "PageFaultFlags"},
+        {at_the_root, false, ""},
+        {right_above_the_root, true, "PageTableLevel"},
         {above_the_root, true, "PageTableLevel"},
     };
 
