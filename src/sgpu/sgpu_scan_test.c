@@ -3,7 +3,7 @@
 
 #include "base/bits.h"
 
-#define NOTHING UINT64_MAX
+#define NO_PAGE UINT64_MAX
 #define FIRST   (SGPU_PA_SYSTEM | UINT64_C(0x123456000))
 #define SECOND  UINT64_C(0x40000)
 
@@ -58,13 +58,13 @@ static void an_address_is_taken_at_the_next_sync(void **state)
     init(&rig, SGPU_STRAP_DISPLAY, &scans);
     control(&rig, SGPU_SCAN_SHOW);
     assert_false(machine_run_next(rig.machine)); /* there is nothing to wait for */
-    assert_true(current(&rig) == NOTHING);
+    assert_true(current(&rig) == NO_PAGE);
     rig_write(&rig, SGPU_REG_SCAN_NEXT, 8, SECOND);
     machine_run_until(rig.machine, SGPU_SYNC_NS / 2);
     rig_write(&rig, SGPU_REG_SCAN_NEXT, 4, (uint32_t)FIRST);
     rig_write(&rig, SGPU_REG_SCAN_NEXT + 4, 4, FIRST >> 32);
     machine_run_until(rig.machine, SGPU_SYNC_NS - 1);
-    assert_true(current(&rig) == NOTHING);
+    assert_true(current(&rig) == NO_PAGE);
     assert_false(take_sync(&rig));
     machine_run_until(rig.machine, SGPU_SYNC_NS);
     assert_true(current(&rig) == FIRST);
@@ -89,7 +89,7 @@ static void what_is_written_before_the_scan_out_begins_is_taken_then(void **stat
     init(&rig, SGPU_STRAP_DISPLAY, &scans);
     rig_write(&rig, SGPU_REG_SCAN_NEXT, 8, FIRST);
     assert_false(machine_run_next(rig.machine));
-    assert_true(current(&rig) == NOTHING);
+    assert_true(current(&rig) == NO_PAGE);
     control(&rig, SGPU_SCAN_SHOW);
     rig_run(&rig);
     assert_true(current(&rig) == FIRST);
@@ -131,11 +131,11 @@ static void the_scan_out_ends_at_once_and_begins_with_nothing(void **state)
         assert_true(take_sync(&rig));
         rig_write(&rig, SGPU_REG_SCAN_NEXT, 8, SECOND);
         end_scan_out(&rig, end);
-        assert_true(current(&rig) == NOTHING);
+        assert_true(current(&rig) == NO_PAGE);
         control(&rig, SGPU_SCAN_SHOW);
         assert_false(machine_run_next(rig.machine));
         assert_false(take_sync(&rig));
-        assert_true(current(&rig) == NOTHING);
+        assert_true(current(&rig) == NO_PAGE);
         end_scan_out(&rig, end);
         rig_write(&rig, SGPU_REG_SCAN_NEXT, 8, SECOND); /* it is not shown */
         assert_false(machine_run_next(rig.machine));
@@ -153,7 +153,7 @@ static void a_board_without_a_display_scans_nothing_out(void **state)
     control(&rig, SGPU_SCAN_SHOW);
     rig_write(&rig, SGPU_REG_SCAN_NEXT, 8, FIRST);
     assert_false(machine_run_next(rig.machine));
-    assert_true(current(&rig) == NOTHING);
+    assert_true(current(&rig) == NO_PAGE);
     rig_fini(&rig);
 }
 

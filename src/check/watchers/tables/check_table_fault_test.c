@@ -198,7 +198,7 @@ static void a_wrong_entry_of_64k_is_found_on_the_way(void **state)
 /* An operation of which a part is built may have been carried out in part, and no other one. */
 static void what_may_be_under_way_is_not_judged(void **state)
 {
-    enum { NOTHING, THIS, ITS_NEIGHBOURS, BUILT };
+    enum { NO_PART, THIS, ITS_NEIGHBOURS, BUILT };
     struct rig *rig = malloc(sizeof *rig);
 
     assert_non_null(rig);

@@ -485,7 +485,7 @@ static NTSTATUS say_responsive(struct rig *rig, enum miniport_ddi ddi, HANDLE ob
     return rig_answer(rig, ddi, object, arg);
 }
 
-enum since { NOTHING, RUNS, IS_REPORTED, IS_PREEMPTED, ENGINE_IS_RESET, ADAPTER_IS_RESET, SINCE };
+enum since { NO_EVENT, RUNS, IS_REPORTED, IS_PREEMPTED, ENGINE_IS_RESET, ADAPTER_IS_RESET, SINCE };
 
 static void let_happen(struct rig *rig, enum since since, uint32_t fence)
 {
@@ -536,13 +536,13 @@ static void ask_whether_responsive(struct rig *rig, bool is_strict, bool has_fau
 
 RULE_BROKEN(TDR_016)
 {
-    ask_whether_responsive(rig, true, false, NOTHING, true);
+    ask_whether_responsive(rig, true, false, NO_EVENT, true);
     assert_non_null(strstr(rig->last.text, "was asked to preempt and has ended nothing since"));
 }
 
 RULE_KEPT(TDR_016)
 {
-    ask_whether_responsive(rig, true, false, NOTHING, false);
+    ask_whether_responsive(rig, true, false, NO_EVENT, false);
 }
 
 static void a_stuck_engine_that_is_called_responsive_is_advice(void **state)
@@ -551,11 +551,11 @@ static void a_stuck_engine_that_is_called_responsive_is_advice(void **state)
 
     assert_non_null(rig);
     rig_init(rig, RIG_GPUMMU);
-    ask_whether_responsive(rig, false, false, NOTHING, true);
+    ask_whether_responsive(rig, false, false, NO_EVENT, true);
     assert_true(rig->last.is_advice);
     assert_int_equal(rig->last.rule, RULE_TDR_016);
     rig_expect_only(rig, RULE_NONE);
-    ask_whether_responsive(rig, true, true, NOTHING, true);
+    ask_whether_responsive(rig, true, true, NO_EVENT, true);
     assert_int_equal(rig->counts.broken[RULE_TDR_016], 1);
     rig_fini(rig);
     free(rig);
