@@ -140,7 +140,9 @@ bool player_play_fence_wait(struct player *player, uint32_t op_index)
                       (unsigned long long)op->offset, decode_status(status).text);
     if (status != STATUS_PENDING)
         return true;
-    while (fence->is_waiting && has_work(player)) {
+    /* While the manager tells of fences anew, behind a reset as well, it looks at none. */
+    while (fence->is_waiting &&
+           (has_work(player) || player->needs_pump || !vidmm_is_idle(player->vidmm))) {
         if (!player_advance(player))
             return false;
     }
