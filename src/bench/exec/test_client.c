@@ -16,7 +16,6 @@
 static void (*current_test)(struct exec_session *session);
 
 enum faults { NO_FAULTS, MAY_FAULT, MUST_FAULT };
-static bool has_queues; /* the next board */
 
 static void hear(void *session, void *memory, unsigned number, uint32_t flags, uint64_t bytes)
 {
@@ -58,7 +57,7 @@ static void play(void *context, const struct run_board *board)
 }
 
 static void play_on(uint64_t local_bytes, void (*test)(struct exec_session *session),
-                    enum faults faults)
+                    enum faults faults, bool has_queues)
 {
     struct exec_session session = {0};
     const struct run_guest guest = {
@@ -74,7 +73,6 @@ static void play_on(uint64_t local_bytes, void (*test)(struct exec_session *sess
     config.ram_bytes = UINT64_C(1) << 30;
     config.checks_content = false;
     config.hardware_queues = has_queues;
-    has_queues = false;
     config.reference = RUN_REFERENCE_NEVER;
     current_test = test;
     run_execute_guest(&config, &guest, result);
@@ -97,24 +95,23 @@ static void play_on(uint64_t local_bytes, void (*test)(struct exec_session *sess
 
 void test_on_board(uint64_t local_bytes, void (*test)(struct exec_session *session))
 {
-    play_on(local_bytes, test, NO_FAULTS);
+    play_on(local_bytes, test, NO_FAULTS, false);
 }
 
 void test_on_board_with_faults(uint64_t local_bytes, void (*test)(struct exec_session *session))
 {
-    play_on(local_bytes, test, MUST_FAULT);
+    play_on(local_bytes, test, MUST_FAULT, false);
 }
 
 void test_on_board_that_may_fault(uint64_t local_bytes, void (*test)(struct exec_session *session))
 {
-    play_on(local_bytes, test, MAY_FAULT);
+    play_on(local_bytes, test, MAY_FAULT, false);
 }
 
 void test_on_board_with_queues(uint64_t local_bytes, void (*test)(struct exec_session *session),
                                bool must_fault)
 {
-    has_queues = true;
-    play_on(local_bytes, test, must_fault ? MUST_FAULT : NO_FAULTS);
+    play_on(local_bytes, test, must_fault ? MUST_FAULT : NO_FAULTS, true);
 }
 
 /* ---- The client ------------------------------------------------------------------------------ */

@@ -102,7 +102,7 @@ static bool free_mapped(struct player *player, const struct player_context *cont
     }
     player_inform_of(player, CHECK_CLIENT_DESTROY, allocation, STATUS_SUCCESS);
     vidmm_allocation_destroy(allocation);
-    while (player->needs_pump || !vidmm_is_idle(player->vidmm)) {
+    while (player_manager_is_busy(player)) {
         if (!player_advance(player))
             return false;
     }

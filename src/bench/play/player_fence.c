@@ -141,8 +141,7 @@ bool player_play_fence_wait(struct player *player, uint32_t op_index)
     if (status != STATUS_PENDING)
         return true;
     /* While the manager tells of fences anew, behind a reset as well, it looks at none. */
-    while (fence->is_waiting &&
-           (has_work(player) || player->needs_pump || !vidmm_is_idle(player->vidmm))) {
+    while (fence->is_waiting && (has_work(player) || player_manager_is_busy(player))) {
         if (!player_advance(player))
             return false;
     }

@@ -19,8 +19,7 @@ bool player_map_for_line(struct player *player, uint32_t allocation, uint64_t of
 
     while (!player_map(player, allocation, process, offset, bytes, va, protect, driver_protection,
                        out_status) &&
-           *out_status == STATUS_RESOURCE_IN_USE &&
-           (player->needs_pump || !vidmm_is_idle(player->vidmm))) {
+           *out_status == STATUS_RESOURCE_IN_USE && player_manager_is_busy(player)) {
         if (!player_advance(player))
             return false;
     }

@@ -376,6 +376,8 @@ NTSTATUS player_own_resident(struct player *player, struct vidmm_device *device,
  * reason is noted), so that every wait is `while (!done) if (!player_advance(p)) return false`.
  */
 bool player_advance(struct player *player);
+/* The manager has something to do, or is to be asked to go on. */
+bool player_manager_is_busy(const struct player *player);
 bool player_wait_context(struct player *player, struct player_context *context);
 /* Until nothing at all is pending. */
 bool player_wait_idle(struct player *player);

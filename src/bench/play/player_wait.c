@@ -122,13 +122,18 @@ bool player_wait_context(struct player *player, struct player_context *context)
     return true;
 }
 
+bool player_manager_is_busy(const struct player *player)
+{
+    return player->needs_pump || !vidmm_is_idle(player->vidmm);
+}
+
 bool player_wait_idle(struct player *player)
 {
     for (uint32_t i = 0; i < player->workload->context_count; i++) {
         if (!player_wait_context(player, &player->contexts[i]))
             return false;
     }
-    while (player->page_table_pending || player->needs_pump || !vidmm_is_idle(player->vidmm)) {
+    while (player->page_table_pending || player_manager_is_busy(player)) {
         if (!player_advance(player))
             return false;
     }

@@ -152,8 +152,7 @@ bool run_can_start(struct run_assembly *run);
 
 /* The driver, started, is of the run's model and has every function that it needs. */
 bool run_is_of_model(struct run_assembly *run);
-/* What the driver has said of its version is forgotten: until it says it again, its table counts.
- */
+/* Forgets what the driver has said of its version: its table counts until it says it again. */
 void run_ask_anew(struct run_assembly *run);
 
 bool run_raise_manager(struct run_assembly *run);
