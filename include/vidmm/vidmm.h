@@ -610,8 +610,8 @@ NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const 
                               uint32_t private_data_bytes, struct vidmm_context **out_context);
 /*
  * The same on a node with hardware queues (vidmm_config.hardware_queues), where the client makes
- * the queue of the context: submissions before are STATUS_INVALID_PARAMETER. A context has one in
- * its life. STATUS_NOT_SUPPORTED: the node has no queues.
+ * the queue of the context: submissions before are STATUS_INVALID_PARAMETER. A context has one at a
+ * time. STATUS_NOT_SUPPORTED: the node has no queues.
  */
 NTSTATUS vidmm_hw_context_create(struct vidmm_device *device, unsigned node,
                                  const void *private_data, uint32_t private_data_bytes,
@@ -619,7 +619,7 @@ NTSTATUS vidmm_hw_context_create(struct vidmm_device *device, unsigned node,
 bool vidmm_has_hw_queues(const struct vidmm *vidmm, unsigned node);
 /*
  * DxgkDdiCreateHwQueue of such a context, with the client's flags. The driver may change
- * private_data. STATUS_NOT_SUPPORTED: the context has, or has had, a queue.
+ * private_data. STATUS_NOT_SUPPORTED: the context has a queue.
  * STATUS_INVALID_PARAMETER: it is no such context. Else what the driver says.
  */
 NTSTATUS vidmm_hw_queue_create(struct vidmm_context *context, D3DDDI_CREATEHWQUEUEFLAGS flags,

@@ -143,10 +143,14 @@ void vidsch_context_destroy(struct vidsch_context *context)
 
 void vidsch_context_set_queue(struct vidsch_context *context, const volatile uint64_t *progress)
 {
-    ASSERT(!context->progress && !context->submitted_sequence);
+    ASSERT(!context->progress && vidsch_context_is_idle(context));
     context->progress = progress;
     context->reached = *progress;
     context->vidsch->nodes[context->node].queue_count++;
+    if (!context->has_left)
+        return;
+    context->has_left = false;
+    vidsch_context_release(context);
 }
 
 void vidsch_context_set_handles(struct vidsch_context *context, HANDLE drivers, HANDLE systems)
@@ -163,6 +167,14 @@ void vidsch_context_leave(struct vidsch_context *context)
     vidsch_context_hold(context);
     if (context->suspension == SUSPENDING)
         vidsch_resume(context);
+}
+
+void vidsch_context_left(struct vidsch_context *context)
+{
+    ASSERT(context->progress && context->holds);
+    context->progress = NULL;
+    context->has_left = true;
+    context->vidsch->nodes[context->node].queue_count--;
 }
 
 bool vidsch_has_queues(const struct vidsch *vidsch, unsigned node)

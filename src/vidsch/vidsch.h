@@ -176,18 +176,21 @@ void vidsch_context_destroy(struct vidsch_context *context);
 bool vidsch_context_is_idle(const struct vidsch_context *context);
 
 /*
- * From now on the packets of the context, which has none yet, go to its hardware queue, and the
- * value at progress, which only rises, tells how far that is. It is looked at in each DPC of the
- * driver and by the watchdog, until the context is destroyed.
+ * From now on the packets of the idle context, which has no queue, go to its hardware queue, and
+ * the value at progress, which only rises, tells how far that is. It is looked at in each DPC of
+ * the driver and by the watchdog, until the queue has left or the context is destroyed. A context
+ * whose queue has left goes on.
  */
 void vidsch_context_set_queue(struct vidsch_context *context, const volatile uint64_t *progress);
 /* The driver's name for the context, by which it is suspended, and the system's. */
 void vidsch_context_set_handles(struct vidsch_context *context, HANDLE drivers, HANDLE systems);
 /*
  * The idle context's queue is about to go: its engine is switched to others, and it is suspended,
- * where the configuration says so.
+ * where the configuration says so. It stays held.
  */
 void vidsch_context_leave(struct vidsch_context *context);
+/* ... and has gone: nobody looks at its progress any more. */
+void vidsch_context_left(struct vidsch_context *context);
 /*
  * A reset of its engine has hit the context: what the driver has of it retires with
  * STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE, and so does in its turn what is queued, then and later.

@@ -118,6 +118,7 @@ struct vidsch_context {
     unsigned holds;                    /* see vidsch_context_hold() */
     const volatile uint64_t *progress; /* of its hardware queue; NULL: it has none */
     uint64_t reached;                  /* ... as it was looked at last */
+    bool has_left;                     /* it had one, and is held until it has another one */
     HANDLE driver_handle, system_handle;
     enum suspension suspension;
     uint64_t suspend_fence;  /* of the last suspension, */

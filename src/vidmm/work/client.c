@@ -358,7 +358,6 @@ destroy_scheduler:
     context_allocations_drop(vidmm, &context->allocations);
     list_remove(&context->link);
     vidsch_context_destroy(context->scheduler);
-    hw_queue_forget(context);
 free_context:
     base_free(vidmm->services, private_copy, private_data_bytes);
     base_free(vidmm->services, context, sizeof *context);
@@ -405,7 +404,6 @@ void vidmm_context_destroy(struct vidmm_context *context)
      */
     list_remove(&context->link);
     vidsch_context_destroy(context->scheduler);
-    hw_queue_forget(context);
     if (notes_are_heard(vidmm))
         note_context(context, false);
     base_free(vidmm->services, context, sizeof *context);

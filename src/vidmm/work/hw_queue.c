@@ -333,14 +333,14 @@ NTSTATUS hw_queue_create(struct vidmm_context *context, D3DDDI_CREATEHWQUEUEFLAG
         goto release_fence;
     queue->driver_queue = args.hHwQueue;
     queue->number = process->vidmm->queues_made++;
-    vidsch_context_set_queue(context->scheduler, queue->progress);
     vidsch_context_set_handles(context->scheduler, context->driver_context, context);
+    vidsch_context_set_queue(context->scheduler, queue->progress);
     status = set_scheduling(context);
     if (NT_SUCCESS(status))
         status = wait_for_fences(context);
     if (NT_SUCCESS(status))
         return STATUS_SUCCESS;
-    hw_queue_destroy(context); /* the scheduler knows the fence for as long as the context lives */
+    hw_queue_destroy(context);
     return status;
 
 release_fence:
@@ -384,7 +384,7 @@ bool vidmm_has_hw_queues(const struct vidmm *vidmm, unsigned node)
 
 NTSTATUS hw_queue_ready(struct vidmm_context *context)
 {
-    if (context->is_for_queues && (!context->queue.progress || context->queue.has_left))
+    if (context->is_for_queues && !context->queue.progress)
         return STATUS_INVALID_PARAMETER;
     if (!context->queue.progress)
         return STATUS_SUCCESS;
@@ -436,22 +436,20 @@ NTSTATUS vidmm_invalidate_hw_context(struct vidmm *vidmm, const DXGKARGCB_INVALI
 void hw_queue_destroy(struct vidmm_context *context)
 {
     struct vidmm *vidmm = context->device->vidmm;
+    struct hw_queue *queue = &context->queue;
     NTSTATUS status;
 
-    if (!context->queue.progress || context->queue.has_left)
+    if (!queue->progress)
         return;
-    context->queue.has_left = true;
     vidsch_context_leave(context->scheduler);
-    status = miniport_destroy_hw_queue(vidmm->miniport, context->queue.driver_queue);
+    status = miniport_destroy_hw_queue(vidmm->miniport, queue->driver_queue);
     if (!NT_SUCCESS(status))
         vidmm_driver_error(vidmm, "", "DxgkDdiDestroyHwQueue returned 0x%08x", (unsigned)status);
-    context->queue.is_held = false; /* its scheduler's context ends with it */
-}
-
-void hw_queue_forget(struct vidmm_context *context)
-{
-    if (context->queue.progress)
-        release_fence(context->device->process, &context->queue);
+    vidsch_context_left(context->scheduler);
+    if (queue->is_held)
+        vidsch_context_release(context->scheduler);
+    queue->is_held = false;
+    release_fence(context->device->process, queue);
 }
 
 NTSTATUS hw_queue_submit(struct submission *submission, struct miniport *miniport)

@@ -49,7 +49,6 @@ struct hw_queue {
     uint64_t progress_va;
     D3DKMT_HANDLE fence;
     HANDLE driver_queue;
-    bool has_left;      /* the driver's has been destroyed; the scheduler's context remains */
     bool is_held;       /* the context is, until the page of the fence is mapped */
     unsigned number;    /* of all queues, in the order in which they were made */
     uint64_t submitted; /* to it */
@@ -75,10 +74,8 @@ NTSTATUS hw_queue_create(struct vidmm_context *context, D3DDDI_CREATEHWQUEUEFLAG
 NTSTATUS hw_queue_ready(struct vidmm_context *context);
 /* The context's work is lost, and its device has failed (HWQ-019). */
 void hw_queue_invalidate(struct vidmm_context *context);
-/* Of any context; before the driver's context goes (HWQ-011). */
+/* Of any context; before the driver's context goes (HWQ-011). Then it may have another one. */
 void hw_queue_destroy(struct vidmm_context *context);
-/* Its fence is another one's to have: the scheduler has forgotten the context. */
-void hw_queue_forget(struct vidmm_context *context);
 /* DxgkDdiSubmitCommandToHwQueue. The client's data are freed behind the call (HWQ-013). */
 NTSTATUS hw_queue_submit(struct submission *submission, struct miniport *miniport);
 void queue_fences_free(struct vidmm_process *process);

@@ -9,6 +9,8 @@
 #include "vidmm/work/client.h"
 #include "vidmm/work/hw_queue.h"
 
+#include "base/failing_services.h"
+
 /* The driver's side. */
 static struct {
     unsigned created, destroyed;
@@ -460,6 +462,173 @@ static void a_context_that_a_reset_has_hit_is_invalid_for_ever(void **state)
     rig_free(rig);
 }
 
+/* ---- Queues that the client makes ------------------------------------------------------------ */
+
+#define NO_FLAGS ((D3DDDI_CREATEHWQUEUEFLAGS){{{0}}})
+
+static NTSTATUS try_queue(struct vidmm_context *context)
+{
+    return vidmm_hw_queue_create(context, NO_FLAGS, NULL, 0);
+}
+
+static void only_a_context_for_queues_of_a_node_with_them_gets_one(void **state)
+{
+    struct rig *rig = start(true);
+    struct vidmm_context *context;
+
+    assert_true(vidmm_has_hw_queues(rig->vidmm, 0));
+    assert_int_equal(try_queue(rig->context), STATUS_INVALID_PARAMETER);
+    rig->vidmm->queue_nodes = 0;
+    assert_false(vidmm_has_hw_queues(rig->vidmm, 0));
+    assert_int_equal(vidmm_hw_context_create(rig->device, 0, NULL, 0, &context),
+                     STATUS_NOT_SUPPORTED);
+    assert_null(context);
+    rig->vidmm->queue_nodes = 1;
+    assert_int_equal(driver.created, 0);
+    rig_free(rig);
+}
+
+static NTSTATUS answer_by_data(struct miniport *self, HANDLE object, DXGKARG_CREATEHWQUEUE *arg)
+{
+    NTSTATUS status = create_queue(self, object, arg);
+
+    EXPECT(arg->Flags.DisableGpuTimeout && !arg->Flags.NoBroadcastWait);
+    EXPECT(arg->PrivateDriverDataSize == 4 && memcmp(arg->pPrivateDriverData, "ask", 4) == 0);
+    memcpy(arg->pPrivateDriverData, "hear", 4);
+    return status;
+}
+
+static void flags_and_private_data_are_the_clients(void **state)
+{
+    struct rig *rig = prepare(true);
+    struct vidmm_context *context;
+    char data[4] = "ask";
+
+    rig->ops.create_hw_queue = answer_by_data;
+    open(rig);
+    assert_int_equal(vidmm_hw_context_create(rig->device, 0, NULL, 0, &context), STATUS_SUCCESS);
+    driver.create_status = STATUS_INVALID_PARAMETER; /* then nothing comes back */
+    assert_int_equal(vidmm_hw_queue_create(context,
+                                           (D3DDDI_CREATEHWQUEUEFLAGS){{{.DisableGpuTimeout = 1}}},
+                                           data, sizeof data),
+                     STATUS_INVALID_PARAMETER);
+    assert_memory_equal(data, "ask", 4);
+    driver.create_status = STATUS_SUCCESS;
+    assert_int_equal(vidmm_hw_queue_create(context,
+                                           (D3DDDI_CREATEHWQUEUEFLAGS){{{.DisableGpuTimeout = 1}}},
+                                           data, sizeof data),
+                     STATUS_SUCCESS);
+    assert_memory_equal(data, "hear", 4);
+    rig_drain(rig);
+    vidmm_context_destroy(context);
+    rig_free(rig);
+}
+
+/* It has one at a time; submissions go to one that is there. */
+static void a_context_gets_another_queue_when_its_queue_has_gone(void **state)
+{
+    static const enum vidmm_suspends all[] = {VIDMM_SUSPENDS_NONE, VIDMM_SUSPENDS_BUSY,
+                                              VIDMM_SUSPENDS_ALL};
+
+    for (unsigned i = 0; i < ARRAY_COUNT(all); i++) {
+        struct rig *rig = prepare(true);
+        struct vidmm_context *context;
+
+        rig->manager.suspends = all[i];
+        open(rig);
+        assert_int_equal(vidmm_hw_context_create(rig->device, 0, NULL, 0, &context),
+                         STATUS_SUCCESS);
+        assert_int_equal(hw_queue_ready(context), STATUS_INVALID_PARAMETER);
+        for (unsigned k = 1; k <= 3; k++) {
+            assert_int_equal(try_queue(context), STATUS_SUCCESS);
+            assert_int_equal(try_queue(context), STATUS_NOT_SUPPORTED);
+            if (k > 1) /* the first waits for the page, and goes while it does */
+                rig_drain(rig);
+            assert_int_equal(hw_queue_ready(context), STATUS_SUCCESS);
+            assert_int_equal(driver.last.HwQueueProgressFenceGPUVirtualAddress,
+                             rig->process->queue_fences.va);
+            assert_int_equal(*context->queue.progress, 0);
+            *context->queue.progress = k;
+            vidmm_hw_queue_destroy(context);
+            vidmm_hw_queue_destroy(context); /* there is none: nothing happens */
+            assert_int_equal(driver.destroyed, k);
+            assert_int_equal(hw_queue_ready(context), STATUS_INVALID_PARAMETER);
+            assert_true(vidmm_check(rig->vidmm));
+        }
+        /* What was suspended when its queue left goes on with the next one. */
+        assert_true(all[i] != VIDMM_SUSPENDS_ALL || driver.resumed >= 2);
+        vidmm_context_destroy(context);
+        assert_int_equal(driver.created, driver.destroyed);
+        assert_false(vidsch_has_queues(rig->vidmm->vidsch, 0));
+        rig_free(rig);
+    }
+}
+
+/* Behind the driver's call, too. */
+static void a_context_whose_queue_failed_gets_one_later(void **state)
+{
+    struct rig *rig = start(true);
+    struct vidmm_context *context;
+
+    assert_int_equal(vidmm_hw_context_create(rig->device, 0, NULL, 0, &context), STATUS_SUCCESS);
+    driver.create_status = STATUS_NO_MEMORY;
+    assert_int_equal(try_queue(context), STATUS_NO_MEMORY);
+    driver.create_status = STATUS_SUCCESS;
+    driver.schedule_status = STATUS_INVALID_PARAMETER;
+    for (unsigned i = 0; i < 2 * QUEUE_FENCES; i++)
+        assert_int_equal(try_queue(context), STATUS_INVALID_PARAMETER);
+    assert_int_equal(driver.created, driver.destroyed);
+    assert_int_equal(hw_queue_ready(context), STATUS_INVALID_PARAMETER);
+    driver.schedule_status = STATUS_SUCCESS;
+    assert_int_equal(try_queue(context), STATUS_SUCCESS);
+    rig_drain(rig);
+    assert_int_equal(hw_queue_ready(context), STATUS_SUCCESS);
+    vidmm_context_destroy(context);
+    rig_free(rig);
+}
+
+static NTSTATUS make_both(struct rig *rig, struct vidmm_context **out_context)
+{
+    char data[8] = "private";
+    NTSTATUS status = *out_context
+                          ? STATUS_SUCCESS
+                          : vidmm_hw_context_create(rig->device, 0, data, sizeof data, out_context);
+
+    return NT_SUCCESS(status) ? vidmm_hw_queue_create(*out_context, NO_FLAGS, data, sizeof data)
+                              : status;
+}
+
+/* Memory of the host's, and pages; a second attempt succeeds. */
+static void every_nth_allocation_may_fail_while_a_queue_is_made(void **state)
+{
+    for (unsigned of_pages = 0; of_pages < 2; of_pages++) {
+        bool has_failed = true;
+
+        for (uint64_t n = 1; has_failed; n++) {
+            struct rig *rig = start(true);
+            struct vidmm_context *context = NULL;
+            NTSTATUS status;
+
+            if (of_pages)
+                rig->fail_pages_at = n;
+            else
+                failing_services_fail_at(&rig->memory, n);
+            status = make_both(rig, &context);
+            has_failed = of_pages ? !rig->fail_pages_at : rig->memory.has_failed;
+            assert_int_equal(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
+            assert_true(vidmm_check(rig->vidmm));
+            assert_true(n > 2 || has_failed);
+            if (has_failed)
+                assert_int_equal(make_both(rig, &context), STATUS_SUCCESS);
+            rig_drain(rig);
+            assert_true(rig->process->queue_fences.is_mapped && !context->queue.is_held);
+            vidmm_context_destroy(context);
+            assert_int_equal(driver.created, driver.destroyed);
+            rig_free(rig);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -476,6 +645,11 @@ int main(void)
         cmocka_unit_test(a_node_that_says_so_gets_the_other_log),
         cmocka_unit_test(a_context_is_suspended_while_it_waits_and_in_front_of_its_end),
         cmocka_unit_test(a_context_that_a_reset_has_hit_is_invalid_for_ever),
+        cmocka_unit_test(only_a_context_for_queues_of_a_node_with_them_gets_one),
+        cmocka_unit_test(flags_and_private_data_are_the_clients),
+        cmocka_unit_test(a_context_gets_another_queue_when_its_queue_has_gone),
+        cmocka_unit_test(a_context_whose_queue_failed_gets_one_later),
+        cmocka_unit_test(every_nth_allocation_may_fail_while_a_queue_is_made),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
