@@ -356,27 +356,30 @@ static void keep_deed(void *context, const struct seen_access *access)
 
 /* The packets are read while the client owes us that they stay. */
 static void submitted(struct recorder_case *recorder, const struct seen_process *process,
-                      const D3DKMT_SUBMITCOMMAND *arguments)
+                      const struct seen_work *work)
 {
-    struct held *held =
-        hold(recorder, seen_find(process, arguments->BroadcastContext[0], SEEN_CONTEXT));
+    struct held *held = hold(recorder, work->context);
 
     if (!held)
         return;
     held->sequence = held->context->submitted;
-    held->is_null = arguments->Flags.NullRendering;
-    held->is_opaque |=
-        !seen_walk_batch(process, arguments->Commands, arguments->CommandLength, keep_deed, held);
+    held->is_null = work->is_null;
+    held->is_opaque |= !seen_walk_batch(process, work->va, work->bytes, keep_deed, held);
 }
 
-static void will_wait(struct recorder_case *recorder, const struct seen_process *process,
-                      const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU *arguments)
+static void waits(struct recorder_case *recorder, const struct seen_process *process,
+                  const struct seen_sync *wait)
 {
-    struct held *held = hold(recorder, seen_find(process, arguments->hContext, SEEN_CONTEXT));
+    struct held *held = wait->is_by_cpu ? NULL : hold(recorder, wait->context);
 
-    for (UINT i = 0; held && i < arguments->ObjectCount; i++)
-        held->fences[held->fence_count++] =
-            seen_find(process, arguments->ObjectHandleArray[i], SEEN_FENCE);
+    for (UINT i = 0; i < wait->count; i++) {
+        struct seen_object *fence = seen_find(process, wait->handles[i], SEEN_FENCE);
+
+        if (held && held->fence_count < D3DDDI_MAX_OBJECT_WAITED_ON)
+            held->fences[held->fence_count++] = fence;
+        else if (wait->is_by_cpu)
+            waited_for(recorder, fence, NULL);
+    }
 }
 
 /* The lines in front of the submission: each reference is looked at before any is written down. */
@@ -727,9 +730,15 @@ void recorder_case_behind(struct recorder_case *recorder, void *client,
 {
     struct seen_process *process = seen_process_of(recorder->seen, client);
     const struct seen_object *object;
+    struct seen_work work;
+    struct seen_sync wait;
 
     if (!process || !NT_SUCCESS(call->status))
         return;
+    if (seen_work_of(process, call->function, call->arguments, &work))
+        submitted(recorder, process, &work);
+    else if (seen_wait_of(process, call->function, call->arguments, &wait))
+        waits(recorder, process, &wait);
     switch (call->function) {
     case D3DKMT_FN_CreateDevice:
         object = seen_find(process, ((const D3DKMT_CREATEDEVICE *)call->arguments)->hDevice,
@@ -786,20 +795,6 @@ void recorder_case_behind(struct recorder_case *recorder, void *client,
         }
         break;
     }
-    case D3DKMT_FN_SubmitCommand:
-        submitted(recorder, process, call->arguments);
-        break;
-    case D3DKMT_FN_WaitForSynchronizationObjectFromCpu: {
-        const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments = call->arguments;
-
-        for (UINT i = 0; i < arguments->ObjectCount; i++)
-            waited_for(recorder, seen_find(process, arguments->ObjectHandleArray[i], SEEN_FENCE),
-                       NULL);
-        break;
-    }
-    case D3DKMT_FN_WaitForSynchronizationObjectFromGpu:
-        will_wait(recorder, process, call->arguments);
-        break;
     default:
         break;
     }
@@ -849,6 +844,8 @@ bool recorder_case_write(struct recorder_case *recorder, FILE *file,
     fprintf(file, "option system-memory %" PRIu64 "\noption seed %" PRIu64 "\n",
             board->system_bytes, board->seed);
     fprintf(file, "option nodes %u\n", recorder->nodes);
+    if (board->has_hw_queues || recorder->seen->counts[SEEN_HW_QUEUE])
+        fputs("option hardware-queues yes\n", file);
     for (unsigned i = 1; i <= recorder->seen->process_count; i++)
         fprintf(file, "process p%u\n", i);
     fwrite(recorder->head_text, 1, recorder->head_size, file);

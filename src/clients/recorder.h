@@ -15,6 +15,9 @@
  *
  *            Where contexts are ordered by a fence, or by a client that looks at one, the case has
  *            a `wait` line.
+ *
+ *            What goes to a hardware queue is its context's, as in the case: there each context
+ *            of such a board has a queue, from its beginning to its end.
  * Ownership  recorder_case_create() gives it; all lines are kept until recorder_case_write().
  * Errors     Packets of another GPU, batches that cannot be read: a `note` line says so, once, and
  *            the submission has no references.
@@ -64,6 +67,7 @@ void recorder_case_handed_over(struct recorder_case *recorder, void *client, D3D
 struct recorder_board {
     const char *title;
     uint64_t local_bytes, system_bytes, seed;
+    bool has_hw_queues; /* also for contexts whose clients have made none */
 };
 /* False: the file is not whole, for which seen->is_lost, no memory, is the reason, or errno. */
 bool recorder_case_write(struct recorder_case *recorder, FILE *file,

@@ -211,24 +211,23 @@ static void destroy(struct seen_object *object)
     if (!object || object->is_destroyed)
         return;
     object->is_destroyed = true;
+    if (object->kind == SEEN_ALLOCATION)
+        unmap_of(object->process, object);
+    if (object->kind == SEEN_QUEUE || object->kind == SEEN_HW_QUEUE)
+        destroy(object->fence);
     if (object->kind != SEEN_DEVICE && object->kind != SEEN_RESOURCE &&
-        object->kind != SEEN_QUEUE) {
-        if (object->kind == SEEN_ALLOCATION)
-            unmap_of(object->process, object);
+        object->kind != SEEN_CONTEXT)
         return;
-    }
     list_for_each (other, &object->process->fences, struct seen_object, link) {
         if (object->kind == SEEN_DEVICE && other->device == object)
             destroy(other);
     }
     list_for_each (other, &object->process->objects, struct seen_object, link) {
-        if (object->kind == SEEN_DEVICE && other->device == object)
-            destroy(other);
-        if (object->kind == SEEN_RESOURCE && other->resource == object)
+        if ((object->kind == SEEN_DEVICE && other->device == object) ||
+            (object->kind == SEEN_RESOURCE && other->resource == object) ||
+            (other->kind == SEEN_HW_QUEUE && other->context == object))
             destroy(other);
     }
-    if (object->kind == SEEN_QUEUE)
-        destroy(object->fence);
 }
 
 /* ---- Mappings -------------------------------------------------------------------------------- */
@@ -376,15 +375,11 @@ static void promise(struct seen_object *fence, uint64_t value, struct seen_objec
             (struct seen_signal){fence, value, context->submitted};
 }
 
-static void promise_all(struct seen_process *process, UINT count, const D3DKMT_HANDLE *handles,
-                        const UINT64 *values, struct seen_object *context)
+static void promise_all(struct seen_process *process, const struct seen_sync *signal)
 {
-    for (UINT i = 0; i < count; i++) {
-        struct seen_object *fence = seen_find(process, handles[i], SEEN_FENCE);
-
-        if (fence)
-            promise(fence, values[i], context);
-    }
+    for (UINT i = 0; i < signal->count; i++)
+        promise(seen_find(process, signal->handles[i], SEEN_FENCE), signal->values[i],
+                signal->context);
 }
 
 struct signals {
@@ -434,22 +429,48 @@ static void await(struct seen_object *context, struct seen_object *fence, uint64
     }
 }
 
-static void submitted(struct seen *seen, struct seen_process *process,
-                      const D3DKMT_SUBMITCOMMAND *arguments)
+/* What the CPU waits for stands in front of nothing on the GPU. */
+static void await_all(const struct seen_process *process, const struct seen_sync *wait)
 {
-    struct signals signals = {.process = process,
-                              .context =
-                                  seen_find(process, arguments->BroadcastContext[0], SEEN_CONTEXT)};
+    for (UINT i = 0; wait->context && i < wait->count; i++)
+        await(wait->context, seen_find(process, wait->handles[i], SEEN_FENCE), wait->values[i]);
+}
+
+static void submitted(struct seen *seen, struct seen_process *process, const struct seen_work *work)
+{
+    struct signals signals = {.process = process, .context = work->context};
 
     seen->submissions++;
     if (!signals.context)
         return;
     signals.context->submitted = seen->submissions;
     /* The miniport of another board may signal as well, by what private data asks it for. */
-    if (!seen_walk_batch(process, arguments->Commands, arguments->CommandLength, note_access,
-                         &signals) ||
+    if (!seen_walk_batch(process, work->va, work->bytes, note_access, &signals) ||
         seen->source.walk_batch)
         process->has_opaque_work = true;
+    if (work->hw_queue)
+        promise(work->hw_queue->fence, work->progress_id, work->context);
+}
+
+static void created_hw_queue(struct seen *seen, struct seen_process *process,
+                             const D3DKMT_CREATEHWQUEUE *arguments)
+{
+    struct seen_object *context = seen_find(process, arguments->hHwContext, SEEN_CONTEXT);
+    struct seen_object *queue;
+
+    if (!context)
+        return;
+    queue = add(seen, process, SEEN_HW_QUEUE, arguments->hHwQueue, context->device);
+    if (!queue)
+        return;
+    queue->context = context;
+    queue->fence =
+        add(seen, process, SEEN_FENCE, arguments->hHwQueueProgressFence, context->device);
+    if (!queue->fence)
+        return;
+    queue->fence->hw_queue = queue;
+    queue->fence->cpu_address = (uintptr_t)arguments->HwQueueProgressFenceCPUVirtualAddress;
+    queue->fence->va = arguments->HwQueueProgressFenceGPUVirtualAddress;
 }
 
 static void destroyed_allocations(struct seen_process *process,
@@ -495,7 +516,15 @@ static void registered(struct seen_process *process, struct seen_object *device,
 static void ended(struct seen *seen, struct seen_process *process, const struct client_call *call)
 {
     struct seen_object *object, *device;
+    struct seen_work work;
+    struct seen_sync sync;
 
+    if (seen_work_of(process, call->function, call->arguments, &work))
+        submitted(seen, process, &work);
+    else if (seen_wait_of(process, call->function, call->arguments, &sync))
+        await_all(process, &sync);
+    else if (seen_signal_of(process, call->function, call->arguments, &sync))
+        promise_all(process, &sync);
     switch (call->function) {
     case D3DKMT_FN_OpenAdapterFromLuid:
         add(seen, process, SEEN_ADAPTER,
@@ -524,24 +553,24 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
         registered(process, NULL,
                    ((const D3DKMT_UNREGISTERTRIMNOTIFICATION *)call->arguments)->Handle);
         break;
-    case D3DKMT_FN_WaitForSynchronizationObjectFromGpu: {
-        const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU *arguments = call->arguments;
-
-        for (UINT i = 0; i < arguments->ObjectCount; i++)
-            await(seen_find(process, arguments->hContext, SEEN_CONTEXT),
-                  seen_find(process, arguments->ObjectHandleArray[i], SEEN_FENCE),
-                  arguments->MonitoredFenceValueArray[i]);
-        break;
-    }
     case D3DKMT_FN_CreateContextVirtual: {
         const D3DKMT_CREATECONTEXTVIRTUAL *arguments = call->arguments;
 
         device = seen_find(process, arguments->hDevice, SEEN_DEVICE);
         object = add(seen, process, SEEN_CONTEXT, arguments->hContext, device);
-        if (object)
-            object->node = arguments->NodeOrdinal;
+        if (!object)
+            break;
+        object->node = arguments->NodeOrdinal;
+        object->is_for_hw_queues = arguments->Flags.HwQueueSupported;
         break;
     }
+    case D3DKMT_FN_CreateHwQueue:
+        created_hw_queue(seen, process, call->arguments);
+        break;
+    case D3DKMT_FN_DestroyHwQueue:
+        destroy(seen_find(process, ((const D3DKMT_DESTROYHWQUEUE *)call->arguments)->hHwQueue,
+                          SEEN_HW_QUEUE));
+        break;
     case D3DKMT_FN_CreatePagingQueue: {
         const D3DKMT_CREATEPAGINGQUEUE *arguments = call->arguments;
 
@@ -642,31 +671,6 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
                         arguments->pResources, reclaimed, arguments);
         break;
     }
-    case D3DKMT_FN_SignalSynchronizationObjectFromCpu: {
-        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU *arguments = call->arguments;
-
-        promise_all(process, arguments->ObjectCount, arguments->ObjectHandleArray,
-                    arguments->FenceValueArray, NULL);
-        break;
-    }
-    case D3DKMT_FN_SignalSynchronizationObjectFromGpu: {
-        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU *arguments = call->arguments;
-
-        promise_all(process, arguments->ObjectCount, arguments->ObjectHandleArray,
-                    arguments->MonitoredFenceValueArray,
-                    seen_find(process, arguments->hContext, SEEN_CONTEXT));
-        break;
-    }
-    case D3DKMT_FN_SignalSynchronizationObjectFromGpu2: {
-        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *arguments = call->arguments;
-
-        if (arguments->Flags.EnqueueCpuEvent)
-            break;
-        promise_all(process, arguments->ObjectCount, arguments->ObjectHandleArray,
-                    arguments->MonitoredFenceValueArray,
-                    seen_find(process, arguments->BroadcastContextArray[0], SEEN_CONTEXT));
-        break;
-    }
     case D3DKMT_FN_UpdateGpuVirtualAddress: {
         const D3DKMT_UPDATEGPUVIRTUALADDRESS *arguments = call->arguments;
 
@@ -674,13 +678,6 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
                 seen_find(process, arguments->hContext, SEEN_CONTEXT));
         break;
     }
-    case D3DKMT_FN_SubmitCommand:
-        submitted(seen, process, call->arguments);
-        break;
-    case D3DKMT_FN_SubmitCommandToHwQueue: /* what goes to hardware queues is not looked at */
-    case D3DKMT_FN_SubmitSignalSyncObjectsToHwQueue:
-        process->has_opaque_work = true;
-        break;
     case D3DKMT_FN_DestroyAllocation2:
         destroyed_allocations(process, call->arguments);
         break;

@@ -4,10 +4,10 @@
  * Place      clients. Stands beside whoever answers the calls, the bench's front or another
  *            libdxcore.so, and knows nothing of it but calls and their answers. recorder.h makes
  *            cases of it, bench/exec/client_rules.h judges by it.
- * Model      A process has objects by handle: devices, contexts, paging queues, fences,
- *            allocations; and mappings by address. seen_ended() is told of a call when it has
- *            ended, and before anything else happens. What a user-mode driver of the Drydock GPU
- *            says in its private data and its packets is read; of another one it stays opaque.
+ * Model      A process has objects by handle: devices, contexts, paging queues, hardware queues,
+ *            fences, allocations; and mappings by address. seen_ended() is told of a call when it
+ *            has ended, and before anything else happens. What a user-mode driver of the Drydock
+ *            GPU says in its private data and its packets is read; of another one it stays opaque.
  * Ownership  Objects are lent until the process has destroyed them, and the call has been seen.
  * Errors     Without memory seen->is_lost, and nothing more is followed.
  */
@@ -39,6 +39,7 @@ enum seen_kind {
     SEEN_DEVICE,
     SEEN_CONTEXT,
     SEEN_QUEUE,
+    SEEN_HW_QUEUE,
     SEEN_FENCE,
     SEEN_ALLOCATION,
     SEEN_RESOURCE,
@@ -90,6 +91,7 @@ struct seen_object {
 
     /* CONTEXT */
     unsigned node, refused; /* times that work was refused, because the device is lost */
+    bool is_for_hw_queues;  /* made with HwQueueSupported */
     struct seen_signal signals[SEEN_SIGNALS];
     unsigned next_signal;
     struct seen_awaited awaited[SEEN_AWAITED];
@@ -99,12 +101,14 @@ struct seen_object {
     /* FENCE */
     uint64_t cpu_address, va;
     struct seen_object *queue;     /* whose paging fence it is; NULL: a client's */
+    struct seen_object *hw_queue;  /* whose progress fence it is; NULL: none */
     struct seen_object *signaller; /* the context whose work, or whose queue, signals it */
     uint64_t promised;             /* the highest value that somebody is to signal */
     uint64_t last_signal;          /* the newest */
 
-    /* QUEUE */
+    /* QUEUE, HW_QUEUE */
     struct seen_object *fence;
+    struct seen_object *context; /* HW_QUEUE */
 
     /* ALLOCATION */
     uint64_t bytes;
@@ -142,7 +146,7 @@ struct seen_process {
     const struct seen *seen;
     void *client; /* of whoever tells: the source knows it */
     unsigned number;
-    uint64_t told; /* rules of client_rules.h, a bit for each that has been told of it */
+    uint64_t told[2]; /* rules of client_rules.h, a bit for each that has been told of it */
     struct list objects, fences; /* the second ones are not among the first */
     struct seen_object **slots;  /* by handle, open addressing */
     size_t slot_count, used;
@@ -204,6 +208,33 @@ void seen_ended(struct seen *seen, void *client, const struct client_call *call)
 void seen_closed(struct seen *seen, void *client);
 
 /* ---- Work ------------------------------------------------------------------------------------ */
+
+/* What a call hands in, to a context or to its hardware queue. */
+struct seen_work {
+    struct seen_object *context;  /* NULL: none that is known */
+    struct seen_object *hw_queue; /* NULL: it goes to a context, or to a queue that is not known */
+    uint64_t va;                  /* of the commands, as the call says it */
+    UINT bytes, private_data_bytes;
+    uint64_t progress_id; /* of a hardware queue's */
+    bool is_null;
+};
+/* False: the call hands in no work. */
+bool seen_work_of(const struct seen_process *process, enum d3dkmt_function function,
+                  const void *arguments, struct seen_work *out_work);
+
+/* Fences and values that a call waits for, or signals. */
+struct seen_sync {
+    bool is_by_cpu;
+    struct seen_object *context; /* in whose queue it stands; NULL: the CPU's, or not known */
+    UINT count;
+    const D3DKMT_HANDLE *handles; /* as the call says them: NULL in a call that is wrong */
+    const UINT64 *values;
+};
+/* False: the call is no such one. */
+bool seen_wait_of(const struct seen_process *process, enum d3dkmt_function function,
+                  const void *arguments, struct seen_sync *out_wait);
+bool seen_signal_of(const struct seen_process *process, enum d3dkmt_function function,
+                    const void *arguments, struct seen_sync *out_signal);
 
 enum seen_access_kind { SEEN_COPY, SEEN_FILL, SEEN_RENDER, SEEN_SIGNAL, SEEN_UNKNOWN };
 struct seen_access {

@@ -27,7 +27,7 @@
  *            are looked up, counts bounded, ranges checked. Pointers must lead to memory of the
  *            embedder's: it has copied in what they lead to.
  * Limits     Semaphores and mutexes, and resources that another process opens answer
- *            STATUS_NOT_SUPPORTED; so do a second hardware queue of a context (in its life),
+ *            STATUS_NOT_SUPPORTED; so do a second hardware queue of a context beside the first,
  *            queues with UserModeSubmission, NativeProgressFence or TestQueue, and a signal to
  *            more than one queue. DisableGpuTimeout goes to the driver, and time-outs stay.
  * Source     The reference pages of d3dkmthk.h; /docs/applications.md.

@@ -166,6 +166,8 @@ static void ask_for_memory(D3DKMT_HANDLE adapter)
 
 static void tell_of_call(const struct client_call *call)
 {
+    struct seen_work work;
+
     if (call->function == D3DKMT_FN_CreateAllocation2 && NT_SUCCESS(call->status))
         tell_created(call->arguments);
     recorder_case_before(passing.recorder, the_client(), call);
@@ -173,6 +175,10 @@ static void tell_of_call(const struct client_call *call)
     recorder_case_behind(passing.recorder, the_client(), call);
     if (!NT_SUCCESS(call->status))
         return;
+    if (seen_work_of(seen_process_of(&passing.seen, the_client()), call->function, call->arguments,
+                     &work) &&
+        work.context)
+        recorder_case_handed_over(passing.recorder, the_client(), work.context->handle);
     switch (call->function) {
     case D3DKMT_FN_MakeResident: {
         const D3DDDI_MAKERESIDENT *arguments = call->arguments;
@@ -186,11 +192,6 @@ static void tell_of_call(const struct client_call *call)
         refer_to_all(arguments->NumAllocations, arguments->AllocationList, false);
         break;
     }
-    case D3DKMT_FN_SubmitCommand:
-        recorder_case_handed_over(
-            passing.recorder, the_client(),
-            ((const D3DKMT_SUBMITCOMMAND *)call->arguments)->BroadcastContext[0]);
-        break;
     default:
         break;
     }

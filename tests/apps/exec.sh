@@ -105,13 +105,29 @@ expect 2 'cannot write' --record "$folder/none/copy.case" -- true
 # The same library before another one, which answers: both record the same, but for what the machine has.
 mkdir "$folder/other"
 cp "$build/libdxcore.so" "$folder/other/"
-expect 0 '^0 wrong words' --local-memory 8M --record "$folder/answered.case" -- \
-    env DRYDOCK_PASS="$folder/other/libdxcore.so" DRYDOCK_RECORD="$folder/passed.case" "$client" copy 4 4 1
-for record in answered passed; do
-    grep -v -e '^option system-memory' -e '^name' "$folder/$record.case" >"$folder/$record.lines"
-done
-cmp -s "$folder/answered.lines" "$folder/passed.lines" || complain "what passes is another record"
-plays_twice "$folder/passed.case"
+passes_alike() { # OPTION, what the client does
+    option=$1
+    shift
+    rm -f "$folder/passed.case"
+    expect 0 '^0 wrong ' --local-memory 8M --option "$option" --record "$folder/answered.case" -- \
+        env DRYDOCK_PASS="$folder/other/libdxcore.so" DRYDOCK_RECORD="$folder/passed.case" "$client" "$@"
+    for record in answered passed; do
+        grep -v -e '^option system-memory' -e '^name' "$folder/$record.case" >"$folder/$record.lines"
+    done
+    cmp -s "$folder/answered.lines" "$folder/passed.lines" || complain "$1: what passes is another record"
+    plays_twice "$folder/passed.case"
+}
+passes_alike hardware-queues=no copy 4 4 1
+
+# Hardware queues: the content is right, the calls break no rule, and the record has their work.
+expect 0 '^0 wrong buffers of 12' --local-memory 8M --option hardware-queues=yes -- "$client" queues 4 4 3
+grep -q ' 0 findings$' "$folder/out" || complain "queues: findings"
+grep -q ' 0 evictions' "$folder/out" && complain "queues: nothing had to leave local memory"
+passes_alike hardware-queues=yes queues 3 4 2
+grep -q '^option hardware-queues yes' "$folder/passed.case" || complain "queues: the record has none"
+[ "$(grep -c '^submit ' "$folder/passed.case")" = 12 ] || complain "queues: not twelve submissions"
+[ "$(grep -c '^read ' "$folder/passed.case")" = 6 ] || complain "queues: not six reads"
+expect 1 'CreateHwQueue: status 0xc00000bb' -- "$client" queues 1 1 1
 "$drydock" exec -- env DRYDOCK_PASS="$folder/other/none.so" "$client" copy 4 4 1 >"$folder/out" 2>&1 &&
     complain "a library that is not there answers"
 grep -q '^drydock: DRYDOCK_PASS: .*none.so' "$folder/out" || complain "nobody says which library is not there"
@@ -179,7 +195,7 @@ jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))'
 fi
 
 # What is evaluated is what the catalogue says is.
-grep -o '^RULE([A-Z_]*, "KMT-[0-9]*"' "$source/src/bench/exec/client_rules.inc" | grep -o 'KMT-[0-9]*' \
+grep -Eo '^(QUEUE_)?RULE\([A-Z_]*, "KMT-[0-9]*"' "$source/src/bench/exec/client_rules.inc" | grep -o 'KMT-[0-9]*' \
     > "$folder/rules"
 sed -n 's/^| \(KMT-[0-9]*\) .*| \(yes\|advice\)[^|]* |$/\1/p' "$source/data/d3dkmt/contract.md" |
     diff - "$folder/rules" > "$folder/out" || complain "the catalogue and client_rules.inc differ"

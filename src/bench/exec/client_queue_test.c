@@ -132,7 +132,7 @@ static void count(struct exec_session *session)
 
 static void the_progress_fence_has_the_value_of_what_has_run(void **state)
 {
-    test_on_board_with_queues(16 * MIB, count, false);
+    test_on_board_with_queues(16 * MIB, count, TEST_NO_FAULTS);
 }
 
 static void take_turns(struct exec_session *session)
@@ -161,7 +161,40 @@ static void take_turns(struct exec_session *session)
 
 static void waits_and_signals_stand_between_submissions(void **state)
 {
-    test_on_board_with_queues(16 * MIB, take_turns, false);
+    test_on_board_with_queues(16 * MIB, take_turns, TEST_NO_FAULTS);
+}
+
+/* One behind the other, amid work, of one context: each has a fence that begins at 0. */
+static void queue_again(struct exec_session *session)
+{
+    struct world world;
+
+    start(&world, session);
+    for (uint64_t i = 0; i < 6; i++) {
+        D3DKMT_CREATEHWQUEUE second;
+
+        assert_int_equal(submit(&world, 10 - i, i), STATUS_SUCCESS);
+        assert_int_equal(make_queue(&world, world.context, 0, &second), STATUS_NOT_SUPPORTED);
+        if (i % 2)
+            assert_int_equal(wait_by_cpu(&world, world.queue.hHwQueueProgressFence, 10 - i),
+                             STATUS_SUCCESS);
+        else
+            assert_true(exec_step(session));
+        assert_int_equal(destroy_queue(&world, world.queue.hHwQueue), STATUS_SUCCESS);
+        assert_int_equal(submit(&world, 20, i), STATUS_INVALID_PARAMETER);
+        assert_int_equal(make_queue(&world, world.context, 0, &world.queue), STATUS_SUCCESS);
+        world.progress = world.queue.HwQueueProgressFenceCPUVirtualAddress;
+        assert_int_equal(*world.progress, 0);
+    }
+    assert_int_equal(submit(&world, 1, 6), STATUS_SUCCESS);
+    assert_int_equal(wait_by_cpu(&world, world.queue.hHwQueueProgressFence, 1), STATUS_SUCCESS);
+    assert_memory_equal(world.to + 6 * PIECE, world.from + 6 * PIECE, PIECE);
+    test_client_close(&world.client);
+}
+
+static void a_context_has_one_queue_behind_the_other(void **state)
+{
+    test_on_board_with_queues(16 * MIB, queue_again, TEST_NO_FAULTS);
 }
 
 /* ---- Mistakes -------------------------------------------------------------------------------- */
@@ -232,7 +265,7 @@ static void err(struct exec_session *session)
 
 static void each_mistake_has_its_status(void **state)
 {
-    test_on_board_with_queues(16 * MIB, err, false);
+    test_on_board_with_queues(16 * MIB, err, TEST_NO_FAULTS);
 }
 
 static void ask_in_vain(struct exec_session *session)
@@ -303,10 +336,10 @@ static void end_process(struct exec_session *session)
 
 static void a_queue_goes_with_its_context_device_and_process_amid_work(void **state)
 {
-    test_on_board_with_queues(16 * MIB, end_queue, false);
-    test_on_board_with_queues(16 * MIB, end_context, false);
-    test_on_board_with_queues(16 * MIB, end_device, false);
-    test_on_board_with_queues(16 * MIB, end_process, false);
+    test_on_board_with_queues(16 * MIB, end_queue, TEST_NO_FAULTS);
+    test_on_board_with_queues(16 * MIB, end_context, TEST_NO_FAULTS);
+    test_on_board_with_queues(16 * MIB, end_device, TEST_NO_FAULTS);
+    test_on_board_with_queues(16 * MIB, end_process, TEST_NO_FAULTS);
 }
 
 static void fault(struct exec_session *session)
@@ -325,7 +358,7 @@ static void fault(struct exec_session *session)
 
 static void a_lost_device_shows_in_the_progress_fence(void **state)
 {
-    test_on_board_with_queues(16 * MIB, fault, true);
+    test_on_board_with_queues(16 * MIB, fault, TEST_MUST_FAULT);
 }
 
 int main(void)
@@ -333,6 +366,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_progress_fence_has_the_value_of_what_has_run),
         cmocka_unit_test(waits_and_signals_stand_between_submissions),
+        cmocka_unit_test(a_context_has_one_queue_behind_the_other),
         cmocka_unit_test(each_mistake_has_its_status),
         cmocka_unit_test(a_board_without_queues_says_so),
         cmocka_unit_test(a_queue_goes_with_its_context_device_and_process_amid_work),

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(CLIENT_RULE_COUNT <= 64, "seen_process.told has a bit for each rule");
+_Static_assert(CLIENT_RULE_COUNT <= 128, "seen_process.told has a bit for each rule");
 
 static const struct {
     const char *id, *text;
@@ -264,31 +264,27 @@ static void judge_access(void *context, const struct seen_access *access)
         client_rules_keep_source(batch->rules, access);
 }
 
-static void submit(struct client_rules *rules, const D3DKMT_SUBMITCOMMAND *arguments)
+static void submit(struct client_rules *rules)
 {
-    const uint64_t va = PLAIN_ADDRESS(arguments->Commands);
+    const struct seen_work *work = &rules->work;
+    const uint64_t va = PLAIN_ADDRESS(work->va);
     const struct seen_mapping *mapping = seen_mapping_at(rules->process, va);
-    struct judged_batch batch = {.rules = rules};
+    struct judged_batch batch = {.rules = rules, .context = work->context};
 
-    if (!arguments->BroadcastContextCount)
-        client_rules_break(rules, CLIENT_RULE_NO_CONTEXT,
-                           "{@BroadcastContextCount} is {0}{=~at least 1~}");
-    else
-        batch.context = seen_find(rules->process, arguments->BroadcastContext[0], SEEN_CONTEXT);
     /* A shipped driver of another GPU rounds CommandLength up, beyond what it has written. */
     if (!mapping || !mapping->allocation ||
-        (mapping->allocation->bytes && arguments->CommandLength > mapping->end - va)) {
+        (mapping->allocation->bytes && work->bytes > mapping->end - va)) {
         client_rules_break(rules, CLIENT_RULE_COMMANDS_UNMAPPED,
-                           "0x%" PRIx64 " + 0x%x is not mapped", va, arguments->CommandLength);
+                           "0x%" PRIx64 " + 0x%x is not mapped", va, work->bytes);
         return;
     }
     if (rules->seen->source.walk_batch) { /* what such a model does not read is not judged */
-        seen_walk_batch(rules->process, va, arguments->CommandLength, judge_access, &batch);
+        seen_walk_batch(rules->process, va, work->bytes, judge_access, &batch);
         return;
     }
     if (!seen_is_readable(mapping->allocation))
         return;
-    if (!seen_walk_batch(rules->process, va, arguments->CommandLength, judge_access, &batch))
+    if (!seen_walk_batch(rules->process, va, work->bytes, judge_access, &batch))
         client_rules_break(rules, CLIENT_RULE_BROKEN_BATCH,
                            "the commands at 0x%" PRIx64 " are not whole", va);
 }
@@ -302,32 +298,39 @@ static void check_count(struct client_rules *rules, UINT count)
                            count);
 }
 
-static void signal_all(struct client_rules *rules, UINT count, const D3DKMT_HANDLE *handles,
-                       const UINT64 *values)
+static void signal_one(struct client_rules *rules, const struct seen_object *fence, uint64_t value)
 {
-    check_count(rules, count);
-    for (UINT i = 0; handles && values && i < count; i++) {
-        const struct seen_object *fence = seen_find(rules->process, handles[i], SEEN_FENCE);
+    if (fence->queue)
+        client_rules_break(rules, CLIENT_RULE_SIGNALS_PAGING, "fence %u is of a paging queue",
+                           fence->number);
+    else if (fence->hw_queue)
+        client_rules_break(rules, CLIENT_RULE_SIGNALS_PROGRESS,
+                           "fence %u tells of the progress of a hardware queue", fence->number);
+    else if (value == UINT64_MAX)
+        client_rules_break(rules, CLIENT_RULE_LOST_VALUE, lost_value, fence->number);
+    else if (value < fence->last_signal)
+        client_rules_break(rules, CLIENT_RULE_FENCE_FALLS,
+                           "fence %u is signalled with %" PRIu64 " behind %" PRIu64, fence->number,
+                           value, fence->last_signal);
+}
 
-        if (!fence)
-            continue;
-        if (fence->queue)
-            client_rules_break(rules, CLIENT_RULE_SIGNALS_PAGING, "fence %u is of a paging queue",
-                               fence->number);
-        else if (values[i] == UINT64_MAX)
-            client_rules_break(rules, CLIENT_RULE_LOST_VALUE, lost_value, fence->number);
-        else if (values[i] < fence->last_signal)
-            client_rules_break(rules, CLIENT_RULE_FENCE_FALLS,
-                               "fence %u is signalled with %" PRIu64 " behind %" PRIu64,
-                               fence->number, (uint64_t)values[i], fence->last_signal);
+static void signal_all(struct client_rules *rules, const struct seen_sync *signal)
+{
+    check_count(rules, signal->count);
+    for (UINT i = 0; signal->handles && signal->values && i < signal->count; i++) {
+        const struct seen_object *fence = seen_find(rules->process, signal->handles[i], SEEN_FENCE);
+
+        if (fence)
+            signal_one(rules, fence, signal->values[i]);
     }
 }
 
-static void add_waits(struct client_rules *rules, const struct d3dkmt_call *call, UINT count,
-                      const D3DKMT_HANDLE *handles, const UINT64 *values)
+static void add_waits(struct client_rules *rules, const struct d3dkmt_call *call,
+                      const struct seen_sync *sync)
 {
-    for (UINT i = 0; handles && values && i < count; i++) {
-        struct seen_object *fence = seen_find(rules->process, handles[i], SEEN_FENCE);
+    check_count(rules, sync->count);
+    for (UINT i = 0; sync->handles && sync->values && i < sync->count; i++) {
+        struct seen_object *fence = seen_find(rules->process, sync->handles[i], SEEN_FENCE);
 
         client_rules_look_at_fence(rules, fence);
         for (unsigned k = 0; fence && k < MOST_WAITS; k++) {
@@ -338,9 +341,31 @@ static void add_waits(struct client_rules *rules, const struct d3dkmt_call *call
                 wait->process = NULL;
             if (wait->process)
                 continue;
-            *wait = (struct wait){rules->process, call, fence, values[i]};
+            *wait = (struct wait){.process = rules->process,
+                                  .call = sync->is_by_cpu ? call : NULL,
+                                  .context = sync->context,
+                                  .fence = fence,
+                                  .value = sync->values[i]};
             break;
         }
+    }
+}
+
+/* Whoever still waits for it will not learn of its values; but what goes with it is nobody's. */
+static void check_awaited(struct client_rules *rules, const struct seen_object *fence,
+                          const struct seen_object *goes_with)
+{
+    for (unsigned i = 0; i < MOST_WAITS; i++) {
+        struct wait *wait = &rules->waits[i];
+
+        if (wait->process != rules->process || wait->fence != fence)
+            continue;
+        if ((wait->call || client_rules_value(fence) < wait->value) &&
+            (!goes_with || wait->context != goes_with))
+            client_rules_break(rules, CLIENT_RULE_FENCE_AWAITED,
+                               "fence %u is awaited with value %" PRIu64, fence->number,
+                               wait->value);
+        wait->process = NULL;
     }
 }
 
@@ -354,17 +379,60 @@ static void destroy_fence(struct client_rules *rules, D3DKMT_HANDLE handle)
     if (fence->queue)
         client_rules_break(rules, CLIENT_RULE_PAGING_FENCE_GOES, "fence %u is of a paging queue",
                            fence->number);
-    for (unsigned i = 0; i < MOST_WAITS; i++) {
-        struct wait *wait = &rules->waits[i];
+    if (fence->hw_queue)
+        client_rules_break(rules, CLIENT_RULE_PROGRESS_FENCE_GOES,
+                           "fence %u tells of the progress of a hardware queue", fence->number);
+    check_awaited(rules, fence, NULL);
+}
 
-        if (wait->process != rules->process || wait->fence != fence)
-            continue;
-        if (wait->call || client_rules_value(fence) < wait->value)
-            client_rules_break(rules, CLIENT_RULE_FENCE_AWAITED,
-                               "fence %u is awaited with value %" PRIu64, fence->number,
-                               wait->value);
-        wait->process = NULL;
-    }
+/* ---- Hardware queues ------------------------------------------------------------------------- */
+
+static void create_hw_queue(struct client_rules *rules, const D3DKMT_CREATEHWQUEUE *arguments)
+{
+    const struct seen_object *context =
+        seen_find(rules->process, arguments->hHwContext, SEEN_CONTEXT);
+
+    if (arguments->Flags.NoKmdAccess || arguments->Flags.Reserved)
+        client_rules_break(rules, CLIENT_RULE_QUEUE_FLAGS,
+                           "{@Flags} are {0x%x}{=~NoKmdAccess and reserved bits 0~}",
+                           arguments->Flags.Value);
+    if (context && !context->is_for_hw_queues)
+        client_rules_break(rules, CLIENT_RULE_QUEUE_CONTEXT,
+                           "{@hHwContext} is {c%u, made without HwQueueSupported}{=~a context made "
+                           "with HwQueueSupported~}",
+                           context->number);
+}
+
+static const struct seen_object *find_hw_queue(struct client_rules *rules, D3DKMT_HANDLE handle)
+{
+    if (seen_was_destroyed(rules->process, handle))
+        client_rules_break(rules, CLIENT_RULE_OLD_HANDLE, "0x%x was destroyed before", handle);
+    return seen_find(rules->process, handle, SEEN_HW_QUEUE);
+}
+
+static void destroy_hw_queue(struct client_rules *rules, D3DKMT_HANDLE handle)
+{
+    const struct seen_object *queue = find_hw_queue(rules, handle);
+
+    if (queue && queue->fence)
+        check_awaited(rules, queue->fence, queue->context);
+}
+
+static void submit_to_hw_queue(struct client_rules *rules,
+                               const D3DKMT_SUBMITCOMMANDTOHWQUEUE *arguments)
+{
+    const uint64_t id = arguments->HwQueueProgressFenceId;
+    const struct seen_object *queue = find_hw_queue(rules, arguments->hHwQueue);
+
+    if (!queue || !queue->fence)
+        return;
+    if (id == UINT64_MAX)
+        client_rules_break(rules, CLIENT_RULE_LOST_VALUE, lost_value, queue->fence->number);
+    else if (id <= queue->fence->last_signal)
+        client_rules_break(rules, CLIENT_RULE_QUEUE_ID,
+                           "{@HwQueueProgressFenceId} is {%" PRIu64 "}{=~more than %" PRIu64
+                           ", that of the submission before~}",
+                           id, queue->fence->last_signal);
 }
 
 /* ---- Allocations ----------------------------------------------------------------------------- */
@@ -497,14 +565,24 @@ static bool begin(struct client_rules *rules, void *client, const struct d3dkmt_
 {
     rules->process = seen_process_of(rules->seen, client);
     rules->call = call;
+    rules->is_work = rules->process && call &&
+                     seen_work_of(rules->process, call->function, call->arguments, &rules->work);
     return rules->process;
 }
 
 void client_rules_called(struct client_rules *rules, void *client, const struct d3dkmt_call *call)
 {
+    struct seen_sync sync;
+
     if (!begin(rules, client, call))
         return;
     client_rules_look_at_memory(rules);
+    if (rules->is_work)
+        submit(rules);
+    else if (seen_wait_of(rules->process, call->function, call->arguments, &sync))
+        add_waits(rules, call, &sync);
+    else if (seen_signal_of(rules->process, call->function, call->arguments, &sync))
+        signal_all(rules, &sync);
     switch (call->function) {
     case D3DKMT_FN_MakeResident:
         make_resident(rules, call->arguments);
@@ -530,44 +608,28 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
                                "{@hProcess} is {no process here}{=~NULL~}");
         break;
     case D3DKMT_FN_SubmitCommand:
-        submit(rules, call->arguments);
+        if (!((const D3DKMT_SUBMITCOMMAND *)call->arguments)->BroadcastContextCount)
+            client_rules_break(rules, CLIENT_RULE_NO_CONTEXT,
+                               "{@BroadcastContextCount} is {0}{=~at least 1~}");
         break;
-    case D3DKMT_FN_SignalSynchronizationObjectFromCpu: {
-        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU *arguments = call->arguments;
-
-        signal_all(rules, arguments->ObjectCount, arguments->ObjectHandleArray,
-                   arguments->FenceValueArray);
+    case D3DKMT_FN_CreateHwQueue:
+        create_hw_queue(rules, call->arguments);
         break;
-    }
-    case D3DKMT_FN_SignalSynchronizationObjectFromGpu: {
-        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU *arguments = call->arguments;
-
-        signal_all(rules, arguments->ObjectCount, arguments->ObjectHandleArray,
-                   arguments->MonitoredFenceValueArray);
+    case D3DKMT_FN_DestroyHwQueue:
+        destroy_hw_queue(rules, ((const D3DKMT_DESTROYHWQUEUE *)call->arguments)->hHwQueue);
         break;
-    }
-    case D3DKMT_FN_SignalSynchronizationObjectFromGpu2: {
-        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *arguments = call->arguments;
-
-        if (!arguments->Flags.EnqueueCpuEvent)
-            signal_all(rules, arguments->ObjectCount, arguments->ObjectHandleArray,
-                       arguments->MonitoredFenceValueArray);
+    case D3DKMT_FN_SubmitCommandToHwQueue:
+        submit_to_hw_queue(rules, call->arguments);
         break;
-    }
-    case D3DKMT_FN_WaitForSynchronizationObjectFromCpu: {
-        const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments = call->arguments;
-
-        check_count(rules, arguments->ObjectCount);
-        add_waits(rules, call, arguments->ObjectCount, arguments->ObjectHandleArray,
-                  arguments->FenceValueArray);
+    case D3DKMT_FN_SubmitWaitForSyncObjectsToHwQueue:
+        find_hw_queue(
+            rules, ((const D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE *)call->arguments)->hHwQueue);
         break;
-    }
-    case D3DKMT_FN_WaitForSynchronizationObjectFromGpu: {
-        const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU *arguments = call->arguments;
+    case D3DKMT_FN_SubmitSignalSyncObjectsToHwQueue: {
+        const D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE *arguments = call->arguments;
 
-        check_count(rules, arguments->ObjectCount);
-        add_waits(rules, NULL, arguments->ObjectCount, arguments->ObjectHandleArray,
-                  arguments->MonitoredFenceValueArray);
+        if (arguments->BroadcastHwQueueArray && arguments->BroadcastHwQueueCount)
+            find_hw_queue(rules, arguments->BroadcastHwQueueArray[0]);
         break;
     }
     case D3DKMT_FN_DestroySynchronizationObject:
@@ -621,12 +683,47 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
 }
 
 /* All else that makes a submission an invalid parameter is not so here. */
-static bool has_much_private_data(const D3DKMT_SUBMITCOMMAND *arguments,
-                                  const struct seen_object *context)
+static bool has_much_private_data(const struct client_rules *rules)
 {
-    return context && arguments->BroadcastContextCount == 1 && arguments->CommandLength &&
-           arguments->PrivateDriverDataSize && arguments->pPrivateDriverData &&
-           arguments->NumPrimaries <= D3DDDI_MAX_WRITTEN_PRIMARIES && !arguments->NumHistoryBuffers;
+    const struct seen_work *work = &rules->work;
+
+    if (!work->context || !work->bytes || !work->private_data_bytes)
+        return false;
+    if (rules->call->function == D3DKMT_FN_SubmitCommand) {
+        const D3DKMT_SUBMITCOMMAND *arguments = rules->call->arguments;
+
+        return arguments->BroadcastContextCount == 1 && arguments->pPrivateDriverData &&
+               arguments->NumPrimaries <= D3DDDI_MAX_WRITTEN_PRIMARIES &&
+               !arguments->NumHistoryBuffers && !work->context->is_for_hw_queues;
+    } else {
+        const D3DKMT_SUBMITCOMMANDTOHWQUEUE *arguments = rules->call->arguments;
+
+        return arguments->pPrivateDriverData &&
+               arguments->NumPrimaries <= D3DDDI_MAX_WRITTEN_PRIMARIES &&
+               (!arguments->NumPrimaries || arguments->WrittenPrimaries) &&
+               work->progress_id > work->hw_queue->fence->last_signal &&
+               work->progress_id != UINT64_MAX;
+    }
+}
+
+static void submission_ended(struct client_rules *rules)
+{
+    const NTSTATUS status = rules->call->status;
+    struct seen_object *context = rules->work.context;
+
+    if (NT_SUCCESS(status)) {
+        client_rules_keep_batch(rules);
+        return;
+    }
+    client_rules_drop_sources(rules);
+    if (status == STATUS_INVALID_PARAMETER && has_much_private_data(rules))
+        client_rules_break(rules, CLIENT_RULE_PRIVATE_DATA,
+                           "{@PrivateDriverDataSize} is {%u}{=~what the miniport has asked "
+                           "for, at most~}",
+                           rules->work.private_data_bytes);
+    if (status == STATUS_DEVICE_REMOVED && context && context->refused++)
+        client_rules_break(rules, CLIENT_RULE_LOST_DEVICE, "c%u has been refused work before",
+                           context->number);
 }
 
 static void end_waits(struct client_rules *rules, const struct d3dkmt_call *call)
@@ -639,12 +736,11 @@ static void end_waits(struct client_rules *rules, const struct d3dkmt_call *call
 
 void client_rules_ended(struct client_rules *rules, void *client, const struct d3dkmt_call *call)
 {
-    const D3DKMT_SUBMITCOMMAND *arguments = call->arguments;
-    struct seen_object *context;
-
     rules->writing = NULL;
     if (!begin(rules, client, call))
         return;
+    if (rules->is_work)
+        submission_ended(rules);
     switch (call->function) {
     case D3DKMT_FN_MakeResident:
         if (call->status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
@@ -667,22 +763,6 @@ void client_rules_ended(struct client_rules *rules, void *client, const struct d
                 rules,
                 seen_find(rules->process, ((const D3DKMT_UNLOCK2 *)call->arguments)->hAllocation,
                           SEEN_ALLOCATION));
-        break;
-    case D3DKMT_FN_SubmitCommand:
-        if (NT_SUCCESS(call->status)) {
-            client_rules_keep_batch(rules, arguments);
-            break;
-        }
-        client_rules_drop_sources(rules);
-        context = seen_find(rules->process, arguments->BroadcastContext[0], SEEN_CONTEXT);
-        if (call->status == STATUS_INVALID_PARAMETER && has_much_private_data(arguments, context))
-            client_rules_break(rules, CLIENT_RULE_PRIVATE_DATA,
-                               "{@PrivateDriverDataSize} is {%u}{=~what the miniport has asked "
-                               "for, at most~}",
-                               arguments->PrivateDriverDataSize);
-        if (call->status == STATUS_DEVICE_REMOVED && context && context->refused++)
-            client_rules_break(rules, CLIENT_RULE_LOST_DEVICE, "c%u has been refused work before",
-                               context->number);
         break;
     default:
         break;

@@ -104,9 +104,7 @@ static void note_written(struct client_rules *rules, uint64_t address, uint64_t 
  */
 void client_rules_keep_source(struct client_rules *rules, const struct seen_access *access)
 {
-    const D3DKMT_SUBMITCOMMAND *arguments = rules->call->arguments;
-    struct seen_object *context =
-        seen_find(rules->process, arguments->BroadcastContext[0], SEEN_CONTEXT);
+    struct seen_object *context = rules->work.context;
     const struct seen_object *allocation;
     const uint64_t written =
         client_address(rules->process, access->destination, access->bytes, &allocation);
@@ -134,23 +132,22 @@ void client_rules_keep_source(struct client_rules *rules, const struct seen_acce
 }
 
 /* Behind the call, when what has been seen knows it. */
-void client_rules_keep_batch(struct client_rules *rules, const D3DKMT_SUBMITCOMMAND *arguments)
+void client_rules_keep_batch(struct client_rules *rules)
 {
-    const uint64_t va = PLAIN_ADDRESS(arguments->Commands);
+    const uint64_t va = PLAIN_ADDRESS(rules->work.va);
     const struct seen_mapping *mapping = seen_mapping_at(rules->process, va);
-    struct seen_object *context =
-        seen_find(rules->process, arguments->BroadcastContext[0], SEEN_CONTEXT);
+    struct seen_object *context = rules->work.context;
     struct batch *batch = &rules->batches[rules->next_batch++ % MOST_BATCHES];
 
     batch->process = NULL;
     if (!context || !mapping || !mapping->allocation || !seen_is_readable(mapping->allocation) ||
-        arguments->CommandLength > MOST_BATCH_BYTES)
+        rules->work.bytes > MOST_BATCH_BYTES)
         return;
     *batch = (struct batch){.process = rules->process,
                             .use = {context, context->submitted},
                             .address = seen_cpu_address(mapping->allocation) + mapping->offset +
                                        (va - mapping->start),
-                            .bytes = arguments->CommandLength};
+                            .bytes = rules->work.bytes};
     batch->hash = hash_memory(batch->process, batch->address, batch->bytes);
     if (!batch->hash)
         batch->process = NULL;

@@ -1,7 +1,7 @@
 /*
  * Client rules, inside: what the files client_rules*.c share.
  *
- * Model      client_rules.c         | calls, residency, fences, allocations
+ * Model      client_rules.c         | calls, residency, fences, hardware queues, allocations
  *            client_rules_address.c | addresses: reserve, map, free, tiles
  *            client_rules_memory.c  | what the CPU writes while the GPU uses it
  *            client_rules_told.c    | what these share: a breach, a fence's value, a handle
@@ -23,6 +23,7 @@
 struct wait {
     const struct seen_process *process; /* NULL: free */
     const struct d3dkmt_call *call;     /* of the CPU's; NULL: the GPU's */
+    const struct seen_object *context;  /* of the GPU's */
     struct seen_object *fence;
     uint64_t value;
 };
@@ -59,6 +60,8 @@ struct client_rules {
     /* Of the call that is looked at. */
     struct seen_process *process;
     const struct d3dkmt_call *call;
+    bool is_work; /* the call hands in work */
+    struct seen_work work;
 };
 
 /* ---- client_rules_told.c ---- */
@@ -93,7 +96,7 @@ void client_rules_tiles(struct client_rules *rules,
 void client_rules_look_at_memory(struct client_rules *rules);
 /* What a batch is about to read and write, one packet; and behind the call. */
 void client_rules_keep_source(struct client_rules *rules, const struct seen_access *access);
-void client_rules_keep_batch(struct client_rules *rules, const D3DKMT_SUBMITCOMMAND *arguments);
+void client_rules_keep_batch(struct client_rules *rules);
 /* A submission has failed; the process has ended. */
 void client_rules_drop_sources(struct client_rules *rules);
 void client_rules_forget_memory(struct client_rules *rules);

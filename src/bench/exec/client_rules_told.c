@@ -16,7 +16,8 @@ static bool has_ended_amid_call(const struct client_rules *rules)
 
 void client_rules_break(struct client_rules *rules, enum client_rule rule, const char *format, ...)
 {
-    const uint64_t bit = UINT64_C(1) << rule;
+    const uint64_t bit = UINT64_C(1) << rule % 64;
+    uint64_t *told = &rules->process->told[rule / 64];
     const char *name = rules->call ? d3dkmt_function_name(rules->call->function) : NULL;
     struct finding_argument argument = {.name = ""};
     char what[160], text[256];
@@ -25,9 +26,9 @@ void client_rules_break(struct client_rules *rules, enum client_rule rule, const
     if (has_ended_amid_call(rules))
         return;
     rules->broken[rule]++;
-    if (rules->process->told & bit)
+    if (*told & bit)
         return;
-    rules->process->told |= bit;
+    *told |= bit;
     va_start(arguments, format);
     finding_write_sentence(what, sizeof what, &argument, format, arguments);
     va_end(arguments);

@@ -22,7 +22,8 @@ static char *text; /* of the record */
 
 static void finish(struct exec_session *session)
 {
-    const struct recorder_board board = {"test", LOCAL_BYTES, UINT64_C(1) << 30, 1};
+    const struct recorder_board board = {
+        .title = "test", .local_bytes = LOCAL_BYTES, .system_bytes = UINT64_C(1) << 30, .seed = 1};
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
 
@@ -196,12 +197,94 @@ static void work_over_mappings_side_by_side_is_lawful_and_in_the_record(void **s
     free(text);
 }
 
+/* ---- Hardware queues ------------------------------------------------------------------------- */
+
+static void make_queue(struct test_client *client, D3DKMT_CREATEHWQUEUE *out)
+{
+    D3DKMT_CREATECONTEXTVIRTUAL create = {.NodeOrdinal = SGPU_NODE_RENDER};
+
+    create.hDevice = client->device;
+    create.Flags.HwQueueSupported = 1;
+    assert_int_equal(TEST_CALL(client, CreateContextVirtual, &create), STATUS_SUCCESS);
+    *out = (D3DKMT_CREATEHWQUEUE){.hHwContext = create.hContext};
+    assert_int_equal(TEST_CALL(client, CreateHwQueue, out), STATUS_SUCCESS);
+}
+
+static void queue_copy(struct test_client *client, D3DKMT_HANDLE queue, uint64_t to, uint64_t from)
+{
+    const struct sgpu_packet_copy copy = {.header =
+                                              SGPU_PACKET_HEADER(SGPU_OP_COPY, sizeof copy / 4),
+                                          .source = from,
+                                          .destination = to,
+                                          .bytes = MIB};
+    const uint64_t at = client->command_head;
+
+    client->command_head += align_up(sizeof copy, SGPU_SUBMIT_ALIGN);
+    memcpy(client->command_memory + at, &copy, sizeof copy);
+    assert_int_equal(
+        TEST_CALL(client, SubmitCommandToHwQueue,
+                  &((D3DKMT_SUBMITCOMMANDTOHWQUEUE){.hHwQueue = queue,
+                                                    .HwQueueProgressFenceId = 7,
+                                                    .CommandBuffer = client->command_va + at,
+                                                    .CommandLength = sizeof copy})),
+        STATUS_SUCCESS);
+}
+
+/* Through local memory and back, by two queues: the second one waits for the first. */
+static void copy_by_queues(struct exec_session *session)
+{
+    D3DKMT_CREATEHWQUEUE first, second;
+    struct test_buffer from, between, to;
+    struct test_client client;
+    const UINT64 seven = 7;
+
+    session->recorder = recorder_case_create(session->seen);
+    assert_non_null(session->recorder);
+    test_client_start(&client, session);
+    make_queue(&client, &first);
+    make_queue(&client, &second);
+    test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &from);
+    test_resident_buffer(&client, SGPU_UMD_NO_APERTURE, MIB, &between);
+    test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &to);
+    test_fill(test_lock(&client, &from), MIB, 3);
+    queue_copy(&client, first.hHwQueue, between.va, from.va);
+    assert_int_equal(TEST_CALL(&client, SubmitWaitForSyncObjectsToHwQueue,
+                               &((D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE){
+                                   .hHwQueue = second.hHwQueue,
+                                   .ObjectCount = 1,
+                                   .ObjectHandleArray = &first.hHwQueueProgressFence,
+                                   .FenceValueArray = &seven})),
+                     STATUS_SUCCESS);
+    queue_copy(&client, second.hHwQueue, to.va, between.va);
+    while (*(const volatile UINT64 *)second.HwQueueProgressFenceCPUVirtualAddress < 7)
+        assert_true(exec_step(session));
+    test_expect(test_lock(&client, &to), MIB, 3);
+    test_client_close(&client);
+    for (unsigned rule = 0; rule < CLIENT_RULE_COUNT; rule++) {
+        if (rule != CLIENT_RULE_LOCK_LEFT)
+            assert_string_equal(test_breaches[rule], "");
+    }
+    finish(session);
+}
+
+static void work_of_hardware_queues_is_in_the_record(void **state)
+{
+    test_on_board_with_queues(LOCAL_BYTES, copy_by_queues, TEST_NO_FAULTS);
+    assert_non_null(strstr(text, "\noption hardware-queues yes\n"));
+    assert_true(last_line("\nsubmit c2 a2@0+1048576:r a3@0+1048576:w=0x") <
+                last_line("\nwait c2\nsubmit c3 a3@0+1048576:r a4@0+1048576:w=0x"));
+    assert_null(strstr(text, "\nnote "));
+    play(text);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_of_who_has_given_way_is_a_line_when_it_is_handed_over),
         cmocka_unit_test(what_is_destroyed_behind_held_work_is_freed_behind_it),
         cmocka_unit_test(work_over_mappings_side_by_side_is_lawful_and_in_the_record),
+        cmocka_unit_test(work_of_hardware_queues_is_in_the_record),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -942,7 +942,8 @@ static void write_record(struct exec_server *shared, const struct run_board *boa
     const struct recorder_board told = {.title = basename(shared->config.program[0]),
                                         .local_bytes = board->config->local_bytes,
                                         .system_bytes = board->config->ram_bytes,
-                                        .seed = board->config->seed};
+                                        .seed = board->config->seed,
+                                        .has_hw_queues = board->config->hardware_queues};
 
     if (!shared->config.record)
         return;

@@ -15,8 +15,6 @@
 
 static void (*current_test)(struct exec_session *session);
 
-enum faults { NO_FAULTS, MAY_FAULT, MUST_FAULT };
-
 static void hear(void *session, void *memory, unsigned number, uint32_t flags, uint64_t bytes)
 {
     struct test_client *client = container_of(memory, struct test_client, memory);
@@ -57,7 +55,7 @@ static void play(void *context, const struct run_board *board)
 }
 
 static void play_on(uint64_t local_bytes, void (*test)(struct exec_session *session),
-                    enum faults faults, bool has_queues)
+                    enum test_faults faults, bool has_queues)
 {
     struct exec_session session = {0};
     const struct run_guest guest = {
@@ -77,17 +75,17 @@ static void play_on(uint64_t local_bytes, void (*test)(struct exec_session *sess
     current_test = test;
     run_execute_guest(&config, &guest, result);
     for (unsigned i = 0; i < result->finding_count; i++) {
-        if (faults != NO_FAULTS && result->findings[i].kind == RUN_FINDING_FAULT)
+        if (faults != TEST_NO_FAULTS && result->findings[i].kind == RUN_FINDING_FAULT)
             continue;
         is_clean = false;
         print_error("finding: %s\n", result->findings[i].text);
     }
-    if (!is_clean || (result->outcome != RUN_CLEAN && faults == NO_FAULTS))
+    if (!is_clean || (result->outcome != RUN_CLEAN && faults == TEST_NO_FAULTS))
         print_error("outcome %d: %s\n", (int)result->outcome, result->error);
     assert_true(is_clean);
-    if (faults == MUST_FAULT)
+    if (faults == TEST_MUST_FAULT)
         assert_true(result->finding_totals[RUN_FINDING_FAULT] && !result->error[0]);
-    else if (faults == NO_FAULTS)
+    else if (faults == TEST_NO_FAULTS)
         assert_int_equal(result->outcome, RUN_CLEAN);
     run_result_fini(result);
     free(result);
@@ -95,23 +93,23 @@ static void play_on(uint64_t local_bytes, void (*test)(struct exec_session *sess
 
 void test_on_board(uint64_t local_bytes, void (*test)(struct exec_session *session))
 {
-    play_on(local_bytes, test, NO_FAULTS, false);
+    play_on(local_bytes, test, TEST_NO_FAULTS, false);
 }
 
 void test_on_board_with_faults(uint64_t local_bytes, void (*test)(struct exec_session *session))
 {
-    play_on(local_bytes, test, MUST_FAULT, false);
+    play_on(local_bytes, test, TEST_MUST_FAULT, false);
 }
 
 void test_on_board_that_may_fault(uint64_t local_bytes, void (*test)(struct exec_session *session))
 {
-    play_on(local_bytes, test, MAY_FAULT, false);
+    play_on(local_bytes, test, TEST_MAY_FAULT, false);
 }
 
 void test_on_board_with_queues(uint64_t local_bytes, void (*test)(struct exec_session *session),
-                               bool must_fault)
+                               enum test_faults faults)
 {
-    play_on(local_bytes, test, must_fault ? MUST_FAULT : NO_FAULTS, true);
+    play_on(local_bytes, test, faults, true);
 }
 
 /* ---- The client ------------------------------------------------------------------------------ */

@@ -43,6 +43,9 @@ struct test_buffer {
     uint64_t bytes, va;
 };
 
+/* Faults of the GPU, in what a test plays. */
+enum test_faults { TEST_NO_FAULTS, TEST_MAY_FAULT, TEST_MUST_FAULT };
+
 /* Runs the test on a board with so much local memory; everything is taken down and found clean. */
 void test_on_board(uint64_t local_bytes, void (*test)(struct exec_session *session));
 /* The same with faults of the GPU, which must be, and nothing else. */
@@ -53,7 +56,7 @@ void test_on_board_that_may_fault(uint64_t local_bytes, void (*test)(struct exec
 
 /* The same on a board with hardware queues. */
 void test_on_board_with_queues(uint64_t local_bytes, void (*test)(struct exec_session *session),
-                               bool must_fault);
+                               enum test_faults faults);
 
 /* Rules of clients that have been broken on the board: what was told of each first; "": nothing. */
 extern char test_breaches[CLIENT_RULE_COUNT][256];
