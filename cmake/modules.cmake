@@ -196,7 +196,10 @@ if(DRYDOCK_BENCH)
     drydock_module(nt LIBS ${DRYDOCK_DISASSEMBLER})
     drydock_module(display)
     drydock_module(refkmd)
-    target_link_libraries(drydock_refkmd PRIVATE drydock_nt) # the services that it imports
+    drydock_module(refdod)
+    foreach(driver refkmd refdod)
+        target_link_libraries(drydock_${driver} PRIVATE drydock_nt) # the services that it imports
+    endforeach()
     drydock_module(trace)
     drydock_module(layers)
     drydock_module(check)

@@ -5,14 +5,14 @@
  * Place      zoo, beside the sources. Uses base, miniport and the WDK's headers, and the manual of
  *            the modelled GPU where a defect changes commands. Nothing of the bench knows it: the
  *            command line makes each defect a driver, "zoo:ID".
- * Model      A defect is a layer right above the reference driver (which stays clean) that deviates
- *            in one documented way: it alters arguments on their way in, or bytes, pointers,
- *            statuses and timing on their way out. The patterns are those of real drivers and of
- *            the contract. Each stands in the table of its file (zoo_paging.c, ...); zoo.c lists
- *            the files. A lawful driver is such a layer, too: it does what is unusual and what the
- *            contract allows, so that a finding about it is the bench's mistake. Lawful drivers
- *            stand in zoo_lawful_paging.c, _work.c and _memory.c.
- * Ownership  create gives a miniport that owns next; on failure next is still the caller's.
+ * Model      A defect is a layer right above the reference driver (which stays clean), or above
+ * that of display-only drivers. It deviates in one documented way: it alters arguments on their way
+ * in, or bytes, pointers, statuses and timing on their way out. The patterns are those of real
+ * drivers and of the contract. Each stands in the table of its file (zoo_paging.c, ...); zoo.c
+ * lists the files. A lawful driver is such a layer, too: it does what is unusual and what the
+ * contract allows, so that a finding about it is the bench's mistake. Lawful drivers stand in
+ * zoo_lawful_paging.c, _work.c and _memory.c. Ownership  create gives a miniport that owns next; on
+ * failure next is still the caller's.
  */
 #ifndef DRYDOCK_ZOO_ZOO_H
 #define DRYDOCK_ZOO_ZOO_H
@@ -36,6 +36,7 @@ struct zoo_defect {
     const char *since;     /* version of the bench that finds it first; NULL: it does not */
     const char *profile;   /* under which it is a mistake; NULL: under any */
     const char *lawful;    /* the page that allows it; NULL: a defect. rules is "", since NULL */
+    bool is_display_only;  /* over the reference driver of that kind */
     bool is_particular;    /* only one lawful reading serves it: not run_driver.is_tolerant */
     uint32_t local_traits; /* of the board that it is for: SGPU_TRAIT_* */
     /*

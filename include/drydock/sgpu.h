@@ -111,6 +111,14 @@
 #define SGPU_SCAN_HIDE        0u
 #define SGPU_SCAN_SHOW        1u
 #define SGPU_SYNC_NS          50000u
+/*
+ * The connector of a monitor: whether one is plugged in, and the base block of its EDID, which
+ * reads as zero without one. SGPU_IRQ_CONNECTOR is raised when a monitor comes or goes.
+ */
+#define SGPU_REG_CONNECTOR    0x148u /* 4 r  SGPU_CONNECTED                                 */
+#define SGPU_CONNECTED        (1u << 0)
+#define SGPU_REG_EDID         0x180u /* 4 r  so many bytes from here on                     */
+#define SGPU_EDID_BYTES       128u
 #define SGPU_REG_FENCE_FORGET 0x110u /* 4 w  number of a fence that has no home any more    */
 /*
  * Aperture slots without a packet: SLOT names one, the second half of SLOT_PAGE points it at the
@@ -178,6 +186,7 @@
 
 #define SGPU_IRQ_COMPLETED(node) (1u << (node))        /* a submission of the node finished */
 #define SGPU_IRQ_SYNC            (1u << 4)             /* a new address is scanned out      */
+#define SGPU_IRQ_CONNECTOR       (1u << 5)             /* a monitor has come or gone        */
 #define SGPU_IRQ_FAULTED(node)   (1u << (8 + (node)))  /* the node stopped on a fault       */
 #define SGPU_IRQ_FENCE(node)     (1u << (16 + (node))) /* a FENCE packet asked for it       */
 #define SGPU_IRQ_PREEMPTED(node) (1u << (24 + (node))) /* a preemption is done             */

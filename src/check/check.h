@@ -289,12 +289,19 @@ enum check_client_kind {
     CHECK_CLIENT_GONE,           /* the adapter goes, or work is given up: nothing ends in order */
     CHECK_CLIENT_ENUMERATED,   /* modes, by DxgkDdiEnumVidPnCofuncModality: is_pivot_changed, ... */
     CHECK_CLIENT_PRESENT_LATE, /* the report of a DxgkDdiPresentDisplayOnly has not come */
+    CHECK_CLIENT_SHOWN,        /* the monitor was compared with what was presented: shown */
+    CHECK_CLIENT_PLUGGED,      /* a monitor came or went, some time ago: is_plugged, is_told */
 };
 /* Memory that the client has an allocation made over; it stays until the allocation is gone. */
 struct check_client_memory {
     const uint64_t *pages; /* NULL: there is none */
     uint64_t page_count;
     bool is_kernels;
+};
+/* The first pixel of the monitor that is another one than that of the image. */
+struct check_client_shown {
+    bool is_other; /* false: there is none */
+    unsigned x, y, shown, presented, width, height;
 };
 enum check_reclaim { CHECK_RECLAIM_OK, CHECK_RECLAIM_DISCARDED, CHECK_RECLAIM_NOT_COMMITTED };
 struct check_client_event {
@@ -322,6 +329,8 @@ struct check_client_event {
     uint64_t held, used;   /* BUDGET: of the bytes; and of the segments of the group, by anybody */
     bool is_pivot_changed; /* ENUMERATED: the set of the pivot is another one */
     unsigned source_modes, target_modes; /* ENUMERATED: in the two sets now */
+    struct check_client_shown shown;     /* SHOWN */
+    bool is_plugged, is_told;            /* PLUGGED: a monitor is there; the driver has told so */
 };
 void check_client(struct check *check, const struct check_client_event *event);
 

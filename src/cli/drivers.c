@@ -45,7 +45,9 @@ static bool find_defect(const char *name, struct run_driver *out_driver)
     defect = zoo_find(id);
     if (!defect || (at && !driver_file_find(at + 1, out_driver)))
         return false;
-    if (!at)
+    if (!at && defect->is_display_only)
+        run_display_driver(out_driver);
+    else if (!at)
         *out_driver = (struct run_driver){0};
     out_driver->name = name;
     out_driver->wrap = wrap_defect;
@@ -96,8 +98,9 @@ bool cli_find_driver(const char *name)
         cli_error("option --driver: unknown driver '%s' (did you mean %s?)", name, nearest);
         return false;
     }
-    cli_error("option --driver: unknown driver '%s' (expected ref, zoo:ID with an id of "
-              "`drydock zoo --list`, or the path of an image: ./mygpu.sys)",
-              name);
+    cli_error(
+        "option --driver: unknown driver '%s' (expected ref, ref-display, zoo:ID with an id of "
+        "`drydock zoo --list`, or the path of an image: ./mygpu.sys)",
+        name);
     return false;
 }

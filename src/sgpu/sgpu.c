@@ -430,7 +430,7 @@ static uint32_t read_word(struct sgpu *gpu, uint64_t offset)
     case SGPU_REG_IRQ_ENABLE:
         return gpu->irq_enable;
     default:
-        return 0;
+        return sgpu_connector_read(gpu, offset);
     }
 }
 

@@ -194,6 +194,9 @@ void sgpu_hang_for_a_while(struct sgpu *gpu, uint32_t node, uint32_t packets_bef
 void sgpu_end_hang(struct sgpu *gpu, uint32_t node);
 bool sgpu_is_hung(const struct sgpu *gpu, uint32_t node); /* it has come to that packet */
 
+/* A monitor with this EDID, of SGPU_EDID_BYTES, is plugged in; NULL: there is none any more. */
+void sgpu_plug(struct sgpu *gpu, const uint8_t *edid);
+
 /* The interrupt of the node's next completion or preemption gets lost; the registers tell. */
 void sgpu_lose_interrupt(struct sgpu *gpu, uint32_t node);
 

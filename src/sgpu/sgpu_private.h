@@ -230,6 +230,10 @@ struct sgpu {
     bool scan_is_shown;
     struct machine_event scan_event;
 
+    /* The connector (sgpu_connector.c). */
+    bool is_connected;
+    uint8_t edid[SGPU_EDID_BYTES];
+
     bool watches_system;
     const struct sgpu_observer *observer;
     void *observer_context;
@@ -340,6 +344,11 @@ void sgpu_forget_fences(struct sgpu *gpu);
 /* True: it was a register of the scan-out. */
 bool sgpu_scan_write(struct sgpu *gpu, uint64_t offset, uint32_t value);
 void sgpu_scan_end(struct sgpu *gpu);
+
+/* ---- sgpu_connector.c ----------------------------------------------------------------------- */
+
+/* 0: it is no register of the connector. */
+uint32_t sgpu_connector_read(const struct sgpu *gpu, uint64_t offset);
 
 /* ---- sgpu_mmu.c ----------------------------------------------------------------------------- */
 

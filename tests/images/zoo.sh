@@ -10,7 +10,7 @@ set -eu
 seeds=$3
 shift 3
 
-sources=$(find "$source/src/refkmd" -name '*.c' | sort | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
+sources=$(find "$source/src/refkmd" "$source/src/refdod" -name '*.c' | sort | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
 
 found() { # the rows of a table that are found: ID MODEL
     awk '$3 == "found" { print $1, $2 }' "$1" | sort -u
@@ -19,9 +19,10 @@ found() { # the rows of a table that are found: ID MODEL
 played=0
 for model in physical gpummu iommu; do
     case $model in
-    physical) entries="Physical PhysicalWin7 PhysicalVista" ;;
-    gpummu) entries="GpuMmu GpuMmu30 GpuMmu32" ;;
-    iommu) entries="IoMmu IoMmu30" ;;
+    physical) entries="RefKmdDriverEntryPhysical RefKmdDriverEntryPhysicalWin7 RefKmdDriverEntryPhysicalVista
+        RefDodDriverEntry" ;;
+    gpummu) entries="RefKmdDriverEntryGpuMmu RefKmdDriverEntryGpuMmu30 RefKmdDriverEntryGpuMmu32" ;;
+    iommu) entries="RefKmdDriverEntryIoMmu RefKmdDriverEntryIoMmu30" ;;
     esac
     status=0
     "$drydock" zoo "$@" -m $model -n "$seeds" -j 2 --no-shrink >"$work/linked-in" 2>"$work/log" || status=$?
@@ -31,7 +32,7 @@ for model in physical gpummu iommu; do
     : >"$work/images"
     for entry in $entries; do
         # shellcheck disable=SC2086
-        "$drydock" cc -o "$work/$entry.sys" --entry "RefKmdDriverEntry$entry" -I"$source/include" \
+        "$drydock" cc -o "$work/$entry.sys" --entry "$entry" -I"$source/include" \
             -I"$source/src" $sources
         "$drydock" zoo "$@" -m $model -n "$seeds" -j 2 --no-shrink --image "$work/$entry.sys" \
             >>"$work/images" 2>"$work/log" || [ $? -eq 1 ]

@@ -253,7 +253,7 @@ void campaign_play(const struct campaign_options *options, uint64_t seed, size_t
         play_workload(options, seed, options->cases[case_index], out_record);
         return;
     }
-    if (!campaign_draw_workload(seed, options->focus, &drawn, &error)) {
+    if (!campaign_draw_workload(seed, options, &drawn, &error)) {
         out_record->outcome = CAMPAIGN_REFUSED;
         add_finding(out_record, "refused", error.text);
         return;

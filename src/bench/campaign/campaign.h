@@ -141,9 +141,13 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
 /* Whether driver and profile have the model. */
 bool campaign_has_model(const struct campaign_options *options, enum campaign_model model);
 
-/* The random case of a seed, the same for every model. focus: campaign_options.focus. */
-bool campaign_draw_workload(uint64_t seed, const char *focus, struct workload **out,
-                            struct workload_error *error);
+/*
+ * The random case of a seed, the same for every model, for the driver and the focus of the options;
+ * NULL: for drivers that manage memory, without focus. Of display-only drivers monitors come and
+ * go.
+ */
+bool campaign_draw_workload(uint64_t seed, const struct campaign_options *options,
+                            struct workload **out, struct workload_error *error);
 
 /* ---- Records --------------------------------------------------------------------------------- */
 

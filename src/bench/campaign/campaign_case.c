@@ -17,7 +17,7 @@ static struct workload *workload_of(const struct campaign_options *options,
     char *text;
 
     if (!record->case_path[0]) {
-        campaign_draw_workload(record->seed, options->focus, &workload, error);
+        campaign_draw_workload(record->seed, options, &workload, error);
         return workload;
     }
     snprintf(error->text, sizeof error->text, "%s: no case of this campaign", record->case_path);

@@ -295,7 +295,7 @@ static const struct workload *set_up_item(const struct pool *pool, const struct 
     *out_drawn = NULL;
     if (options->case_count)
         workload = options->cases[worker->item.case_index];
-    else if (campaign_draw_workload(worker->item.seed, options->focus, out_drawn, &error))
+    else if (campaign_draw_workload(worker->item.seed, options, out_drawn, &error))
         workload = *out_drawn;
     if (workload)
         campaign_draw_setup(options, worker->item.seed, workload, out_setup);

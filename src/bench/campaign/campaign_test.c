@@ -108,7 +108,8 @@ static void a_focus_wins_over_what_a_seed_draws(void **state)
         assert_int_equal(word.place < WORKLOAD_OPTION_COUNT, i == 1 || i == 2);
     }
     assert_false(campaign_focus_next(&rest, &word));
-    assert_false(campaign_draw_workload(1, focus, &(struct workload *){0}, &error));
+    assert_false(campaign_draw_workload(1, &(struct campaign_options){.focus = focus},
+                                        &(struct workload *){0}, &error));
     assert_non_null(strstr(error.text, "driver=other"));
     options.focus = "rows=yes faults=pool pitch=yes ops=600";
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -116,7 +117,7 @@ static void a_focus_wins_over_what_a_seed_draws(void **state)
         struct workload *drawn;
         unsigned rows = 0;
 
-        assert_true(campaign_draw_workload(seed, options.focus, &drawn, &error));
+        assert_true(campaign_draw_workload(seed, &options, &drawn, &error));
         campaign_draw_setup(&options, seed, drawn, &setup);
         assert_true(setup.config.faults & RUN_FAULT_POOL); /* beside what the seed draws */
         assert_true(setup.config.has_pitch);
@@ -143,7 +144,7 @@ static void a_focus_on_hardware_queues_draws_what_they_need(void **state)
             struct workload_error error;
             struct workload *drawn;
 
-            assert_true(campaign_draw_workload(seed, options.focus, &drawn, &error));
+            assert_true(campaign_draw_workload(seed, &options, &drawn, &error));
             campaign_draw_setup(&options, seed, drawn, &setup);
             suspends |= has_focus << setup.config.suspends;
             lists |= has_focus << setup.config.lists;

@@ -126,8 +126,20 @@ static void draw_kinds(uint64_t seed, struct settings *settings)
     set_flag(settings, "escapes", rng_chance(&rng, 1, 4));
 }
 
-bool campaign_draw_workload(uint64_t seed, const char *focus, struct workload **out,
-                            struct workload_error *error)
+/* Every second seed of a display-only driver; the case is another one's in nothing else. */
+static bool draws_monitors(uint64_t seed, const struct campaign_options *options)
+{
+    struct run_driver driver;
+    struct rng rng;
+
+    campaign_stream_of(seed, STREAM_SHOWS, &rng);
+    rng_next(&rng); /* is for primaries, which such a driver does not have */
+    return options && options->driver && run_find_driver(options->driver, &driver) &&
+           driver.is_display_only && rng_chance(&rng, 1, 2);
+}
+
+bool campaign_draw_workload(uint64_t seed, const struct campaign_options *options,
+                            struct workload **out, struct workload_error *error)
 {
     struct settings settings = {.count = 0};
     struct rng rng;
@@ -143,7 +155,9 @@ bool campaign_draw_workload(uint64_t seed, const char *focus, struct workload **
     campaign_stream_of(seed, STREAM_LARGE, &rng);
     if (rng_chance(&rng, 1, LARGE_ONE_IN))
         set(&settings, "large", 16 * MiB + campaign_magnitude(&rng, 1, 256) * 64 * KiB);
-    if (focus)
-        set_focus(&settings, focus);
+    if (draws_monitors(seed, options))
+        set_flag(&settings, "monitors", true);
+    if (options && options->focus)
+        set_focus(&settings, options->focus);
     return workload_generate("random", settings.pointers, settings.count, out, error);
 }

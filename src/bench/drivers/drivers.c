@@ -9,6 +9,7 @@
 #include "base/assert.h"
 
 #include "base/bits.h"
+#include "refdod/refdod.h"
 #include "refkmd/refkmd.h"
 
 #include <string.h>
@@ -94,8 +95,30 @@ void run_add_drivers(run_driver_finder *find)
     finders[finder_count++] = find;
 }
 
+/* It manages no memory: addresses are whoever's. */
+static bool display_level(const struct run_driver *driver, unsigned index,
+                          enum run_model *out_model, unsigned *out_wddm)
+{
+    *out_model = RUN_PHYSICAL;
+    *out_wddm = 12;
+    return index == 0;
+}
+
+void run_display_driver(struct run_driver *out_driver)
+{
+    *out_driver = (struct run_driver){.name = RUN_DRIVER_DISPLAY,
+                                      .level = display_level,
+                                      .entry = RefDodDriverEntry,
+                                      .is_display_only = true,
+                                      .gpu = RUN_GPU_DRYDOCK};
+}
+
 bool run_find_driver(const char *name, struct run_driver *out_driver)
 {
+    if (strcmp(name, RUN_DRIVER_DISPLAY) == 0) {
+        run_display_driver(out_driver);
+        return true;
+    }
     *out_driver = (struct run_driver){.name = "ref", .is_tolerant = true};
     if (strcmp(name, "ref") == 0)
         return true;

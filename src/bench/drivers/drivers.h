@@ -3,9 +3,10 @@
  *
  * Place      bench. Used by run, which loads one, and by the command line, which adds sources of
  *            more.
- * Model      "ref" is the reference driver. A source gives drivers by names of its own; one that is
- *            the reference driver with something between it and the kernel says so with wrap. A
- *            path names a driver that is a file (bench/drivers/driver_image.h).
+ * Model      "ref" is the reference driver, "ref-display" that of display-only drivers. A source
+ *            gives drivers by names of its own; one that is a reference driver with something
+ *            between it and the kernel says so with wrap. A path names a driver that is a file
+ *            (bench/drivers/driver_image.h).
  * Ownership  Names are lent by their source for the life of the process.
  */
 #ifndef DRYDOCK_BENCH_DRIVERS_H
@@ -32,7 +33,7 @@ struct run_driver {
     /* The entry point of a driver that is linked in and is not the reference driver. */
     DRIVER_INITIALIZE *entry;
     unsigned wddm;        /* the one level of an image */
-    bool is_display_only; /* an image that registers as a driver without memory to manage */
+    bool is_display_only; /* it registers as a driver without memory to manage */
     /* The GPU that it is for, as run_config.gpu; NULL: it does not say. */
     const char *gpu;
     /*
@@ -42,6 +43,10 @@ struct run_driver {
     bool is_tolerant;
     uint32_t local_traits; /* of the board that it is for, beside those of run_config */
 };
+
+#define RUN_DRIVER_DISPLAY "ref-display"
+/* That one, to put a layer upon. */
+void run_display_driver(struct run_driver *out_driver);
 
 /* The GPU that a run of the driver has where nothing else is asked for. */
 const char *run_driver_gpu(const struct run_driver *driver);

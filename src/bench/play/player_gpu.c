@@ -258,6 +258,17 @@ bool player_play_lose_interrupt(struct player *player, uint32_t op_index)
     return true;
 }
 
+/* A driver that manages memory shows nothing by itself here: its modes are nobody's. */
+bool player_play_unplug(struct player *player, uint32_t op_index)
+{
+    return true;
+}
+
+bool player_play_plug(struct player *player, uint32_t op_index)
+{
+    return true;
+}
+
 bool player_play_preempt(struct player *player, uint32_t op_index)
 {
     if (!has_node(player, op_index))

@@ -34,6 +34,7 @@
 #include "bench/play/player.h"
 #include "bench/config/run_config.h"
 #include "bench/run/run.h"
+#include "bench/screen/screen.h"
 #include "bench/run/run_result.h"
 #include "bench/record/run_events.h"
 #include "bench/run/run_memory.h"
@@ -85,6 +86,9 @@ struct run_assembly {
     ULONG video_present_sources, children; /* as the start gave them */
     bool is_display_only;
     struct screen *screen; /* of a display-only driver, instead of manager and player */
+    unsigned uncompared[SCREEN_UNCOMPARED_KINDS]; /* presents, of all its screens */
+    bool is_unplugged;                            /* the monitor, by the case */
+    bool has_lasting_monitor; /* ... of a board of which nobody can pull one out */
 
     /* The stack of layers (run_stack.c): its upper end, and those that are asked later. */
     struct miniport *top;
@@ -165,6 +169,8 @@ NTSTATUS run_start_device(struct run_assembly *run);
 bool run_can_show(struct run_assembly *run);
 /* With the boot display that a start before has left; NULL: the firmware's. */
 bool run_raise_screen(struct run_assembly *run, const DXGK_DISPLAY_INFORMATION *post);
+/* False: of this board no monitor can be pulled out. */
+bool run_plug_monitor(struct run_assembly *run, bool is_plugged);
 /* The device is stopped. */
 NTSTATUS run_stop_screen(struct run_assembly *run);
 void run_lower_screen(struct run_assembly *run);

@@ -4,6 +4,10 @@
 #include "bench/run/run_private.h"
 
 #include "bench/screen/screen.h"
+#include "display/display.h"
+#include "sgpu/sgpu.h"
+
+_Static_assert(DISPLAY_EDID_BYTES == SGPU_EDID_BYTES, "the connector has the monitor's EDID");
 
 /* With which a display-only driver begins, besides those of any driver. */
 static const enum miniport_ddi needed[] = {
@@ -25,6 +29,17 @@ bool run_can_show(struct run_assembly *run)
     return true;
 }
 
+bool run_plug_monitor(struct run_assembly *run, bool is_plugged)
+{
+    uint8_t edid[DISPLAY_EDID_BYTES];
+
+    if (!run->gpu)
+        return false;
+    display_make_edid(edid);
+    sgpu_plug(run->gpu, is_plugged ? edid : NULL);
+    return true;
+}
+
 bool run_raise_screen(struct run_assembly *run, const DXGK_DISPLAY_INFORMATION *post)
 {
     const struct screen_config config = {
@@ -37,8 +52,10 @@ bool run_raise_screen(struct run_assembly *run, const DXGK_DISPLAY_INFORMATION *
         .seed = run->config->seed,
         .post = post,
         .has_model = run->plugin != NULL,
+        .uncompared = run->uncompared,
     };
 
+    run_plug_monitor(run, true);
     return NT_SUCCESS(screen_create(&config, &run->screen)) ||
            run_refuse(run, "no memory for the modes of the driver");
 }

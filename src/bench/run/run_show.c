@@ -30,6 +30,18 @@ static void sleep_and_wake(struct run_assembly *run, enum workload_power power)
     }
 }
 
+/* Nothing, where the monitor is there already, or is not. */
+static void plug_monitor(struct run_assembly *run, bool is_plugged)
+{
+    if (run->is_unplugged != is_plugged)
+        return;
+    run->is_unplugged = !is_plugged;
+    if (run_plug_monitor(run, is_plugged))
+        screen_plugged(run->screen, is_plugged);
+    else
+        run->has_lasting_monitor = true;
+}
+
 /* False: what follows is not played. */
 static bool play_line(struct run_assembly *run, const struct workload_op *op, unsigned *left_out)
 {
@@ -43,6 +55,10 @@ static bool play_line(struct run_assembly *run, const struct workload_op *op, un
         return true;
     case WORKLOAD_OP_POWER:
         sleep_and_wake(run, (enum workload_power)op->flags);
+        return true;
+    case WORKLOAD_OP_UNPLUG:
+    case WORKLOAD_OP_PLUG:
+        plug_monitor(run, op->kind == WORKLOAD_OP_PLUG);
         return true;
     case WORKLOAD_OP_NOTE:
     case WORKLOAD_OP_LABEL:
@@ -78,6 +94,16 @@ static bool start_again(struct run_assembly *run)
     return screen_begin(run->screen, run->video_present_sources, run->children);
 }
 
+static void tell_uncompared(struct run_assembly *run)
+{
+    for (unsigned why = 0; why < SCREEN_UNCOMPARED_KINDS; why++) {
+        if (run->uncompared[why])
+            run_result_report(run->result, RUN_FINDING_LACKING, 0, machine_now(run->machine),
+                              "%u presents were not compared with what the screen shows: %s",
+                              run->uncompared[why], screen_uncompared_reason(why));
+    }
+}
+
 void run_play_screen(struct run_assembly *run)
 {
     const uint64_t start_ns = machine_now(run->machine);
@@ -90,6 +116,7 @@ void run_play_screen(struct run_assembly *run)
             if (!play_line(run, &run->workload->ops[i], &left_out))
                 break;
         }
+        plug_monitor(run, true);
         if (start_again(run))
             screen_show(run->screen, IMAGES_OF_STEP);
     }
@@ -98,4 +125,9 @@ void run_play_screen(struct run_assembly *run)
         run_result_report(run->result, RUN_FINDING_LACKING, 0, machine_now(run->machine),
                           "lines of the case about memory are left out: a display-only driver "
                           "manages none");
+    if (run->has_lasting_monitor)
+        run_result_report(run->result, RUN_FINDING_LACKING, 0, machine_now(run->machine),
+                          "unplug and plug lines are left out: of the board no monitor can be "
+                          "pulled out here");
+    tell_uncompared(run);
 }

@@ -153,19 +153,29 @@ bool screen_begin(struct screen *screen, ULONG sources, ULONG children)
 void screen_show(struct screen *screen, unsigned images)
 {
     for (unsigned i = 0; i < images && !screen->is_over; i++) {
+        screen_attend(screen);
         screen_present(screen, screen->presents == 0);
         screen_move_pointer(screen);
         screen_pass(screen, rng_between(&screen->rng, 1000, 16000000));
     }
 }
 
+bool screen_show_target(struct screen *screen)
+{
+    screen_pass(screen, SCREEN_SETTLE_NS);
+    if (!screen->has_target)
+        return screen_show_nothing(screen);
+    if (!screen_set_mode(screen) || !screen_set_visible(screen, true))
+        return false;
+    screen_present(screen, true);
+    return !screen->is_over;
+}
+
 void screen_change_mode(struct screen *screen)
 {
-    if (screen->is_over || !screen_set_visible(screen, false))
-        return;
-    screen_pass(screen, SCREEN_SETTLE_NS);
-    if (screen_set_mode(screen) && screen_set_visible(screen, true))
-        screen_present(screen, true);
+    screen_attend(screen);
+    if (!screen->is_over && screen->has_target && screen_set_visible(screen, false))
+        screen_show_target(screen);
 }
 
 static bool set_power(struct screen *screen, DEVICE_POWER_STATE state, POWER_ACTION action)
@@ -177,12 +187,14 @@ static bool set_power(struct screen *screen, DEVICE_POWER_STATE state, POWER_ACT
 
 void screen_sleep(struct screen *screen, DEVICE_POWER_STATE state, POWER_ACTION action)
 {
+    screen_attend(screen);
     if (!screen_has(screen, MINIPORT_DDI_SetPowerState) || screen->is_over ||
-        !screen_set_visible(screen, false) || !set_power(screen, state, action))
+        (screen->is_visible && !screen_set_visible(screen, false)) ||
+        !set_power(screen, state, action))
         return;
     screen_pass(screen, SCREEN_SETTLE_NS);
     if (!set_power(screen, PowerDeviceD0, PowerActionNone) || !screen_commit_again(screen) ||
-        !screen_set_visible(screen, true))
+        !screen->has_target || !screen_set_visible(screen, true))
         return;
     screen->has_shape = false;
     screen_present(screen, true);

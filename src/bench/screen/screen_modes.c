@@ -1,5 +1,5 @@
 /*
- * Children, monitors, and the mode: negotiated, committed, made visible.
+ * The mode: negotiated, committed, made visible.
  */
 #include "bench/screen/screen_private.h"
 
@@ -9,115 +9,12 @@
 #include <limits.h>
 #include <string.h>
 
-/* Told once: what follows from it is not. False. */
-static bool give_up(struct screen *screen, const char *why)
+bool screen_give_up(struct screen *screen, const char *why)
 {
     if (!screen->is_over)
         nt_misuse(screen->config.nt, "%s: nothing can be shown", why);
     screen->is_over = true;
     return false;
-}
-
-/* ---- Children -------------------------------------------------------------------------------- */
-
-static bool is_video_output(const DXGK_CHILD_DESCRIPTOR *child)
-{
-    return child->ChildDeviceType == TypeVideoOutput ||
-           child->ChildDeviceType == TypeIntegratedDisplay;
-}
-
-/* The monitor's EDID, as the driver reads it; 0 bytes: there is none. */
-static size_t read_edid(struct screen *screen, ULONG child, uint8_t edid[DISPLAY_EDID_BYTES])
-{
-    DXGK_DEVICE_DESCRIPTOR descriptor = {.DescriptorLength = DISPLAY_EDID_BYTES,
-                                         .DescriptorBuffer = edid};
-    const struct miniport_descriptor arg = {child, &descriptor};
-    NTSTATUS status;
-
-    memset(edid, 0, DISPLAY_EDID_BYTES);
-    status = miniport_query_device_descriptor(screen->config.miniport, NULL, &arg);
-    return status == STATUS_SUCCESS ? DISPLAY_EDID_BYTES : 0;
-}
-
-static void plug_in(struct screen *screen, ULONG child)
-{
-    const DXGK_MONITORSOURCEMODESET_INTERFACE *functions;
-    DXGKARG_RECOMMENDMONITORMODES recommend = {.VideoPresentTargetId = child};
-    uint8_t edid[DISPLAY_EDID_BYTES];
-    size_t bytes = 0;
-
-    if (screen_has(screen, MINIPORT_DDI_QueryDeviceDescriptor))
-        bytes = read_edid(screen, child, edid);
-    if (!NT_SUCCESS(display_connect(screen->display, child, edid, bytes)) ||
-        !screen_has(screen, MINIPORT_DDI_RecommendMonitorModes))
-        return;
-    recommend.hMonitorSourceModeSet = display_monitor_set(screen->display, child, &functions);
-    recommend.pMonitorSourceModeSetInterface = functions;
-    miniport_recommend_monitor_modes(screen->config.miniport, NULL, &recommend);
-    display_settle(screen->display, "DxgkDdiRecommendMonitorModes");
-}
-
-/* One that is always there is not asked about. */
-static bool is_connected(struct screen *screen, const DXGK_CHILD_DESCRIPTOR *child)
-{
-    DXGK_CHILD_STATUS status = {.Type = StatusConnection, .ChildUid = child->ChildUid};
-    const struct miniport_child_status arg = {&status, FALSE};
-
-    if (child->ChildCapabilities.HpdAwareness == HpdAwarenessAlwaysConnected)
-        return true;
-    return miniport_query_child_status(screen->config.miniport, NULL, &arg) == STATUS_SUCCESS &&
-           status.HotPlug.Connected;
-}
-
-static bool choose_target(struct screen *screen)
-{
-    for (ULONG i = 0; i < screen->children; i++) {
-        const DXGK_CHILD_DESCRIPTOR *child = &screen->relations[i];
-
-        if (is_video_output(child) && display_is_connected(screen->display, child->ChildUid)) {
-            screen->target = child->ChildUid;
-            return true;
-        }
-    }
-    return false;
-}
-
-bool screen_find_children(struct screen *screen)
-{
-    const struct miniport_children arg = {
-        screen->relations, (ULONG)((screen->children + 1) * sizeof *screen->relations)};
-
-    memset(screen->relations, 0, arg.ChildRelationsSize);
-    if (!screen_succeeds(screen, "DxgkDdiQueryChildRelations",
-                         miniport_query_child_relations(screen->config.miniport, NULL, &arg)))
-        return false;
-    for (ULONG i = 0; i < screen->children; i++) {
-        const DXGK_CHILD_DESCRIPTOR *child = &screen->relations[i];
-
-        if (!is_video_output(child) || !display_add_target(screen->display, child->ChildUid))
-            continue;
-        if (is_connected(screen, child))
-            plug_in(screen, child->ChildUid);
-    }
-    if (choose_target(screen))
-        return true;
-    return give_up(screen, "no child of the driver's has a monitor");
-}
-
-/*
- * What the driver says of a child counts from now on. What is shown stays: a desktop without a
- * monitor is committed to where it was.
- */
-void screen_child_changed(void *context, const DXGK_CHILD_STATUS *status)
-{
-    struct screen *screen = context;
-
-    if (status->Type != StatusConnection)
-        return;
-    if (!status->HotPlug.Connected)
-        display_disconnect(screen->display, status->ChildUid);
-    else if (!display_is_connected(screen->display, status->ChildUid))
-        display_connect(screen->display, status->ChildUid, NULL, 0);
 }
 
 /* ---- Negotiating ----------------------------------------------------------------------------- */
@@ -262,14 +159,15 @@ static bool negotiate(struct screen *screen, struct display_network *network)
     unsigned mode;
 
     if (!is_supported(screen, network))
-        return give_up(screen,
-                       "DxgkDdiIsSupportedVidPn does not support source 0 on the one target "
-                       "with a monitor");
+        return screen_give_up(screen,
+                              "DxgkDdiIsSupportedVidPn does not support source 0 on the one target "
+                              "with a monitor");
     if (!enumerate(screen, network, D3DKMDT_EPT_NOPIVOT) || !has_modes(screen, network))
         return false;
     if (!choose_source_mode(screen, network, &mode))
-        return give_up(screen, "all source modes are of text, or have more than 16384 pixels on a "
-                               "side");
+        return screen_give_up(screen,
+                              "all source modes are of text, or have more than 16384 pixels on a "
+                              "side");
     display_network_get_source_mode(network, SCREEN_SOURCE, mode, &screen->mode);
     display_network_pin_source(network, SCREEN_SOURCE, mode);
     if (!enumerate(screen, network, D3DKMDT_EPT_VIDPNSOURCE) || !has_modes(screen, network))
@@ -282,8 +180,9 @@ static bool negotiate(struct screen *screen, struct display_network *network)
     if (!enumerate(screen, network, D3DKMDT_EPT_NOPIVOT))
         return false;
     return is_supported(screen, network) ||
-           give_up(screen, "DxgkDdiIsSupportedVidPn does not support the network with the modes "
-                           "that the driver has enumerated");
+           screen_give_up(screen,
+                          "DxgkDdiIsSupportedVidPn does not support the network with the modes "
+                          "that the driver has enumerated");
 }
 
 /* What the driver recommends is listened to, and not shown. */
@@ -308,13 +207,28 @@ bool screen_set_mode(struct screen *screen)
 {
     struct display_network *network;
 
-    if (screen->is_over)
+    if (screen->is_over || !screen->has_target)
         return false;
     ask_recommendation(screen);
     if (!NT_SUCCESS(display_network_create(screen->display, &network)))
         return false;
     if (!NT_SUCCESS(display_network_add_path(network, SCREEN_SOURCE, screen->target)) ||
         !negotiate(screen, network) || !commit(screen, network)) {
+        display_network_destroy(network);
+        return false;
+    }
+    screen_forget_mode(screen);
+    screen->network = network;
+    return true;
+}
+
+bool screen_show_nothing(struct screen *screen)
+{
+    struct display_network *network;
+
+    if (screen->is_over || !NT_SUCCESS(display_network_create(screen->display, &network)))
+        return false;
+    if (!commit(screen, network)) {
         display_network_destroy(network);
         return false;
     }

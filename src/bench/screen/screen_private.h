@@ -24,6 +24,12 @@ struct screen_image {
     size_t bytes;
 };
 
+/* A child that has come or gone, as the driver has told. */
+struct screen_change {
+    ULONG child;
+    bool is_connected;
+};
+
 struct screen {
     struct screen_config config;
     struct display *display;
@@ -32,8 +38,13 @@ struct screen {
     DXGK_CHILD_DESCRIPTOR *relations; /* children + 1 of them */
     DXGK_DRIVERCAPS caps;
 
+    /* What the driver has told of children, and nobody has attended to; the oldest first. */
+    struct screen_change changes[DISPLAY_MOST_TARGETS];
+    unsigned change_count;
+
     /* What is shown. */
     D3DDDI_VIDEO_PRESENT_TARGET_ID target;
+    bool has_target;                 /* false: no child has a monitor */
     struct display_network *network; /* committed; NULL: none */
     D3DKMDT_VIDPN_SOURCE_MODE mode;
     bool is_visible, is_over; /* is_over: there is nothing to show any more */
@@ -60,16 +71,29 @@ void screen_pass(struct screen *screen, uint64_t ns);
 bool screen_succeeds(struct screen *screen, const char *ddi, NTSTATUS status);
 bool screen_has(const struct screen *screen, enum miniport_ddi ddi);
 
+/* ---- screen.c -------------------------------------------------------------------------------- */
+
+/* A mode of the target, made visible, and an image; without a target: nothing is shown any more. */
+bool screen_show_target(struct screen *screen);
+
 /* ---- screen_modes.c -------------------------------------------------------------------------- */
 
-bool screen_find_children(struct screen *screen);
+/* Told once: what follows from it is not. False. */
+bool screen_give_up(struct screen *screen, const char *why);
 /* A mode, negotiated and committed; not visible yet. */
 bool screen_set_mode(struct screen *screen);
+/* Nothing is shown: a network without a path, committed. */
+bool screen_show_nothing(struct screen *screen);
 /* The network that is committed is committed again, as after a sleep. */
 bool screen_commit_again(struct screen *screen);
 bool screen_set_visible(struct screen *screen, bool is_visible);
 void screen_forget_mode(struct screen *screen);
-/* The driver says that a child has come or gone. */
+
+/* ---- screen_children.c ----------------------------------------------------------------------- */
+
+/* What the children are, and the first one that has a monitor. False: there is nothing to show. */
+bool screen_find_children(struct screen *screen);
+/* The driver says that a child has come or gone; in any of its calls, and at DISPATCH_LEVEL. */
 void screen_child_changed(void *context, const DXGK_CHILD_STATUS *status);
 
 /* ---- screen_present.c ------------------------------------------------------------------------ */

@@ -66,6 +66,8 @@ static const char *const client_names[] = {
     [CHECK_CLIENT_GONE] = "end",
     [CHECK_CLIENT_ENUMERATED] = "enumeration",
     [CHECK_CLIENT_PRESENT_LATE] = "present",
+    [CHECK_CLIENT_SHOWN] = "present",
+    [CHECK_CLIENT_PLUGGED] = "connector",
 };
 
 /* "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer" */

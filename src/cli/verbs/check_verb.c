@@ -176,7 +176,8 @@ static bool get_focus(const char *focus, struct campaign_options *out)
     struct workload_error error;
 
     out->focus = focus;
-    if (focus && !campaign_draw_workload(1, focus, &drawn, &error)) {
+    if (focus &&
+        !campaign_draw_workload(1, &(struct campaign_options){.focus = focus}, &drawn, &error)) {
         cli_error("option --focus: %s", error.text);
         return false;
     }

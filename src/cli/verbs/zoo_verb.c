@@ -2,6 +2,7 @@
  * drydock zoo: plays every planted defect, in each model in which it can be seen, until one of the
  * rules that should fire does.
  */
+#include "bench/drivers/drivers.h"
 #include "cli/cli.h"
 #include "cli/terminal.h"
 #include "cli/verbs/zoo_play.h"
@@ -244,6 +245,15 @@ static bool is_wanted(const struct cli_arguments *arguments, const struct zoo_de
     return arguments->rest_count == 0;
 }
 
+/* Over an image rows are played that are of its kind. */
+static bool is_of_image(const char *image, const struct zoo_defect *defect)
+{
+    struct run_driver driver;
+
+    return !image || !run_find_driver(image, &driver) ||
+           driver.is_display_only == defect->is_display_only;
+}
+
 /* How many there are, and, with rows, all of them. */
 static size_t make_rows(const struct cli_arguments *arguments, enum campaign_model model,
                         struct zoo_row *rows)
@@ -256,7 +266,7 @@ static size_t make_rows(const struct cli_arguments *arguments, enum campaign_mod
     for (unsigned i = 0; (defect = row_at(arguments->values[OPTION_LAWFUL] != NULL, i)); i++) {
         for (unsigned m = 0; m < CAMPAIGN_ALL_MODELS && is_wanted(arguments, defect); m++) {
             if (!(defect->models & model_bits[m]) || (model != CAMPAIGN_ALL_MODELS && model != m) ||
-                !campaign_has_model(&base, (enum campaign_model)m))
+                !campaign_has_model(&base, (enum campaign_model)m) || !is_of_image(image, defect))
                 continue;
             if (rows) {
                 rows[count].defect = defect;

@@ -174,6 +174,8 @@ void workload_builder_switch_domain(struct workload_builder *builder, uint64_t d
 void workload_builder_lock(struct workload_builder *builder, uint32_t allocation);
 void workload_builder_unlock(struct workload_builder *builder, uint32_t allocation);
 void workload_builder_power(struct workload_builder *builder, enum workload_power power);
+void workload_builder_unplug(struct workload_builder *builder);
+void workload_builder_plug(struct workload_builder *builder);
 void workload_builder_remove(struct workload_builder *builder, uint64_t after_ns);
 void workload_builder_note(struct workload_builder *builder, const char *text);
 void workload_builder_label(struct workload_builder *builder, uint32_t process, uint64_t va,

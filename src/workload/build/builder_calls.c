@@ -384,6 +384,20 @@ void workload_builder_power(struct workload_builder *builder, enum workload_powe
     add(builder, &op);
 }
 
+void workload_builder_unplug(struct workload_builder *builder)
+{
+    const struct workload_op op = {.kind = WORKLOAD_OP_UNPLUG};
+
+    add(builder, &op);
+}
+
+void workload_builder_plug(struct workload_builder *builder)
+{
+    const struct workload_op op = {.kind = WORKLOAD_OP_PLUG};
+
+    add(builder, &op);
+}
+
 void workload_builder_remove(struct workload_builder *builder, uint64_t after_ns)
 {
     const struct workload_op op = {.kind = WORKLOAD_OP_REMOVE, .value = after_ns};

@@ -48,6 +48,7 @@ const struct workload_param gen_random_params[] = {
     {"escapes", "no|yes", 0, 0, 0, "escapes, with data that most drivers do not know"},
     {"removal", NULL, 0, 0, 100000000,
      "operations in front of which the board is pulled out; 0: it is not"},
+    {"monitors", "no|yes", 0, 0, 0, "unplug and plug lines, for display-only drivers"},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -108,6 +109,18 @@ static void random_escape(struct random *r)
 
     if (rng_chance(&r->escape_rng, 1, 12))
         gen_escape(r->gen, &r->escape_rng, (uint32_t)rng_below(&r->escape_rng, contexts));
+}
+
+/* The same of the monitor: mostly it is there. */
+static void random_monitor(struct random *r)
+{
+    if (!rng_chance(&r->monitor_rng, 1, r->is_unplugged ? 16 : 48))
+        return;
+    if (r->is_unplugged)
+        workload_builder_plug(r->builder);
+    else
+        workload_builder_unplug(r->builder);
+    r->is_unplugged = !r->is_unplugged;
 }
 
 /* A save area of few pages, for two of three contexts. */
@@ -194,6 +207,7 @@ void gen_random(struct gen *gen, const uint64_t *values)
 
     rng_fork(&gen->rng, CLIENT_MEMORY, &r.backing_rng);
     rng_fork(&gen->rng, ESCAPES, &r.escape_rng);
+    rng_fork(&gen->rng, MONITORS, &r.monitor_rng);
     r.waits = waits;
     r.live = calloc(values[ALLOCATIONS] + 1, sizeof *r.live);
     if (!r.live) {
@@ -228,6 +242,8 @@ void gen_random(struct gen *gen, const uint64_t *values)
             random_op(&r, i);
         if (goes_on && values[ESCAPES])
             random_escape(&r);
+        if (goes_on && values[MONITORS])
+            random_monitor(&r);
     }
     if (values[LARGE] && goes_on)
         random_large(&r);

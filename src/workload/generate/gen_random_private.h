@@ -48,6 +48,7 @@ enum {
     PRESENTS,
     ESCAPES,
     REMOVAL,
+    MONITORS,
 };
 
 #define MOST_PINNED  2
@@ -79,6 +80,8 @@ struct random {
     struct rng *rng;
     struct rng backing_rng; /* of whose memory allocations are made over, and of nothing else */
     struct rng escape_rng;  /* of where escapes are, and what they are */
+    struct rng monitor_rng; /* of where monitors come and go */
+    bool is_unplugged;      /* the monitor */
     const uint64_t *values;
     struct live *live;
     uint32_t live_count, made, held_count, pinned_count;

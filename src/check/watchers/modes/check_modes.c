@@ -116,6 +116,15 @@ static void client(struct check *check, void *state, const struct check_client_e
                    "DxgkDdiPresentDisplayOnly returned STATUS_PENDING, and its progress has not "
                    "been reported within two seconds");
     }
+    if (event->kind == CHECK_CLIENT_SHOWN)
+        CHECK_RULE(check, RULE_VIDPN_008, !event->shown.is_other, NULL, "pSource",
+                   "has {=0x%06x} at (%u, %u), where the screen shows {0x%06x} (mode %ux%u)",
+                   event->shown.presented, event->shown.x, event->shown.y, event->shown.shown,
+                   event->shown.width, event->shown.height);
+    if (event->kind == CHECK_CLIENT_PLUGGED)
+        CHECK_RULE(check, RULE_VIDPN_009, event->is_told, NULL, "",
+                   "a monitor has been %s, and no DxgkCbIndicateChildStatus has told so",
+                   event->is_plugged ? "plugged in" : "pulled out");
     if (event->kind != CHECK_CLIENT_ENUMERATED)
         return;
     CHECK_RULE(check, RULE_VIDPN_004, !event->is_pivot_changed, NULL, "EnumPivot",

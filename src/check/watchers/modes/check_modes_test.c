@@ -177,6 +177,55 @@ RULE_KEPT(VIDPN_007)
     report(rig, 1);
 }
 
+static void show(struct rig *rig, const struct check_client_shown *shown)
+{
+    present(rig, false);
+    check_client(rig->check,
+                 &(struct check_client_event){.kind = CHECK_CLIENT_SHOWN, .shown = *shown});
+}
+
+RULE_BROKEN(VIDPN_008)
+{
+    show(rig, &(struct check_client_shown){.is_other = true,
+                                           .x = 7,
+                                           .y = 9,
+                                           .shown = 0x10,
+                                           .presented = 0xff0000,
+                                           .width = 640,
+                                           .height = 480});
+    assert_string_equal(rig->last.text, "has 0xff0000 at (7, 9), where the screen shows 0x000010 "
+                                        "(mode 640x480)");
+}
+
+RULE_KEPT(VIDPN_008)
+{
+    show(rig, &(struct check_client_shown){.width = 640, .height = 480});
+}
+
+/* ---- Monitors that come and go --------------------------------------------------------------- */
+
+static void plug(struct rig *rig, bool is_plugged, bool is_told)
+{
+    check_client(rig->check, &(struct check_client_event){.kind = CHECK_CLIENT_PLUGGED,
+                                                          .is_plugged = is_plugged,
+                                                          .is_told = is_told});
+}
+
+RULE_BROKEN(VIDPN_009)
+{
+    plug(rig, true, true);
+    plug(rig, false, false);
+    assert_string_equal(
+        rig->last.text,
+        "a monitor has been pulled out, and no DxgkCbIndicateChildStatus has told so");
+}
+
+RULE_KEPT(VIDPN_009)
+{
+    plug(rig, false, true);
+    plug(rig, true, true);
+}
+
 static void a_report_names_the_source_of_the_present(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);

@@ -1,0 +1,159 @@
+/* The reference display-only driver in whole runs: monitors that come and go. */
+#include "bench/drivers/drivers.h"
+#include "bench/whole_runs/test_run.h"
+
+static struct {
+    unsigned relations, edids, enumerations, commits, shown, hidden, presents, told;
+    char
+        order[64]; /* e: EDID, n: a network is enumerated first, c: commit, v, h: visible, hidden */
+    bool is_visible;
+} seen;
+
+static void note(char what)
+{
+    const size_t length = strlen(seen.order);
+
+    if (length + 1 < sizeof seen.order && (!length || seen.order[length - 1] != what))
+        seen.order[length] = what;
+}
+
+static NTSTATUS see_relations(struct miniport *self, HANDLE object,
+                              const struct miniport_children *arg)
+{
+    seen.relations++;
+    return miniport_forward_query_child_relations(self, object, arg);
+}
+
+static NTSTATUS see_descriptor(struct miniport *self, HANDLE object,
+                               const struct miniport_descriptor *arg)
+{
+    seen.edids++;
+    note('e');
+    return miniport_forward_query_device_descriptor(self, object, arg);
+}
+
+static NTSTATUS see_enumeration(struct miniport *self, HANDLE object,
+                                const DXGKARG_ENUMVIDPNCOFUNCMODALITY *arg)
+{
+    seen.enumerations++;
+    note('n');
+    return miniport_forward_enum_vid_pn_cofunc_modality(self, object, arg);
+}
+
+static NTSTATUS see_commit(struct miniport *self, HANDLE object, const DXGKARG_COMMITVIDPN *arg)
+{
+    seen.commits++;
+    note('c');
+    return miniport_forward_commit_vid_pn(self, object, arg);
+}
+
+static NTSTATUS see_visibility(struct miniport *self, HANDLE object,
+                               const DXGKARG_SETVIDPNSOURCEVISIBILITY *arg)
+{
+    seen.shown += arg->Visible;
+    seen.hidden += !arg->Visible;
+    seen.is_visible = arg->Visible;
+    note(arg->Visible ? 'v' : 'h');
+    return miniport_forward_set_vid_pn_source_visibility(self, object, arg);
+}
+
+static NTSTATUS see_present(struct miniport *self, HANDLE object,
+                            const DXGKARG_PRESENT_DISPLAYONLY *arg)
+{
+    assert_true(seen.is_visible);
+    seen.presents++;
+    return miniport_forward_present_display_only(self, object, arg);
+}
+
+static struct miniport *put_on_top(void *context, struct miniport *next)
+{
+    struct miniport *layer = NULL;
+    struct miniport_ops *ops = test_put_layer(base_services_libc(), next, &layer);
+
+    ops->query_child_relations = see_relations;
+    ops->query_device_descriptor = see_descriptor;
+    ops->enum_vid_pn_cofunc_modality = see_enumeration;
+    ops->commit_vid_pn = see_commit;
+    ops->set_vid_pn_source_visibility = see_visibility;
+    ops->present_display_only = see_present;
+    return layer;
+}
+
+static struct run_result *play(const char *driver, const char *lines)
+{
+    struct workload *workload;
+    struct run_config config;
+    char text[512];
+
+    snprintf(text, sizeof text, "drydock-case 1\n%s", lines);
+    workload = test_parse(text);
+    config = test_config(workload);
+    config.driver = driver;
+    config.add_layer = put_on_top;
+    memset(&seen, 0, sizeof seen);
+    return test_execute(&config, workload);
+}
+
+static void play_clean(const char *lines)
+{
+    struct run_result *result = play(RUN_DRIVER_DISPLAY, lines);
+
+    test_assert_clean(result);
+    test_finish(result);
+}
+
+/* Started twice: each start is the same. */
+static void a_monitor_that_is_there_is_shown(void **state)
+{
+    play_clean("");
+    assert_int_equal(seen.relations, 2);
+    assert_int_equal(seen.edids, 2);
+    assert_int_equal(seen.commits, 2);
+    assert_string_equal(seen.order, "encvhencvh");
+    assert_true(seen.presents > 6);
+}
+
+static void what_is_shown_ends_with_its_monitor_and_begins_with_the_next(void **state)
+{
+    unsigned presents;
+
+    play_clean("note \"shown\"\n");
+    presents = seen.presents;
+    play_clean("unplug\nplug\n");
+    assert_string_equal(seen.order, "encvhc"
+                                    "encvh"
+                                    "encvh");
+    assert_int_equal(seen.edids, 3);
+    assert_int_equal(seen.presents, presents + 1); /* of the monitor that has come */
+}
+
+/* Nothing is presented meanwhile, whatever else happens; at the end the monitor comes back. */
+static void without_a_monitor_nothing_is_shown(void **state)
+{
+    play_clean("unplug\nstep \"no mode\"\npower standby\npower on\nunplug\n");
+    assert_string_equal(seen.order, "encvhc"
+                                    "encvh"
+                                    "encvh");
+    assert_int_equal(seen.hidden, 3);
+    play_clean("plug\nplug\n"); /* it is there */
+    assert_string_equal(seen.order, "encvhencvh");
+}
+
+static void a_second_monitor_is_as_the_first(void **state)
+{
+    play_clean("unplug\nplug\nstep \"a mode\"\nunplug\nplug\npower d3\npower on\n");
+    assert_int_equal(seen.edids, 4);
+    assert_true(seen.is_visible == false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_monitor_that_is_there_is_shown),
+        cmocka_unit_test(what_is_shown_ends_with_its_monitor_and_begins_with_the_next),
+        cmocka_unit_test(without_a_monitor_nothing_is_shown),
+        cmocka_unit_test(a_second_monitor_is_as_the_first),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
