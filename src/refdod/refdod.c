@@ -9,16 +9,6 @@
 
 #define POOL_TAG 0x446f6452u /* "RdoD" in memory */
 
-ULONG refdod_read(const struct refdod_adapter *adapter, ULONG reg)
-{
-    return READ_REGISTER_ULONG((volatile ULONG *)(adapter->registers + reg));
-}
-
-void refdod_write(const struct refdod_adapter *adapter, ULONG reg, ULONG value)
-{
-    WRITE_REGISTER_ULONG((volatile ULONG *)(adapter->registers + reg), value);
-}
-
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 static NTSTATUS NTAPI add_device(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject,

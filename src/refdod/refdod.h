@@ -9,9 +9,10 @@
  *            monitor that comes or goes is an interrupt, too, and told by its DPC
  *            (DxgkCbIndicateChildStatus).
  *
- *            | refdod.c       | the table of DDIs; the device's life, children, interrupts |
- *            | refdod_modes.c | what can be shown: networks, their modes, commits          |
- *            | refdod_show.c  | presents and the pointer                                   |
+ *            | refdod.c           | the table of DDIs; the device's life, children, interrupts |
+ *            | refdod_modes.c     | what can be shown: networks, their modes, commits          |
+ *            | refdod_show.c      | presents and the pointer                                   |
+ *            | refdod_registers.c | the board's registers                                      |
  *
  *            There are no global variables: all state hangs on the context of DxgkDdiAddDevice.
  * Source     contract.md VIDPN-001..VIDPN-009.

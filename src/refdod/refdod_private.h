@@ -26,6 +26,7 @@ struct refdod_adapter {
     volatile BOOLEAN has_changed; /* the connector, and the DPC has not told it */
 };
 
+/* refdod_registers.c */
 ULONG refdod_read(const struct refdod_adapter *adapter, ULONG reg);
 void refdod_write(const struct refdod_adapter *adapter, ULONG reg, ULONG value);
 

@@ -359,6 +359,49 @@ static void escapes_stand_between_the_lines_of_a_random_case(void **state)
     assert_in_range(for_hardware, escapes / 12, escapes / 3);
 }
 
+/* By turns, unplugged first; all else is as it is without them, and the case's text has them. */
+static void monitors_come_and_go_between_the_lines_of_a_random_case(void **state)
+{
+    unsigned changes = 0;
+
+    (void)state;
+    for (unsigned seed = 1; seed <= 16; seed++) {
+        char seed_text[16], *text;
+        const char *const settings[] = {"ops=400", seed_text, "monitors=yes"};
+        struct workload *without, *w, *again;
+        struct workload_error error;
+        bool is_unplugged = false;
+        uint32_t at = 0;
+        size_t size;
+
+        snprintf(seed_text, sizeof seed_text, "seed=%u", seed);
+        without = generate("random", settings, 2);
+        w = generate("random", settings, 3);
+        for (uint32_t i = 0; i < w->op_count; i++) {
+            const unsigned kind = w->ops[i].kind;
+
+            if (kind == WORKLOAD_OP_UNPLUG || kind == WORKLOAD_OP_PLUG) {
+                assert_int_equal(kind == WORKLOAD_OP_PLUG, is_unplugged);
+                is_unplugged = !is_unplugged;
+                changes++;
+                continue;
+            }
+            assert_true(at < without->op_count);
+            assert_int_equal(kind, without->ops[at].kind);
+            assert_int_equal(w->ops[i].object, without->ops[at++].object);
+        }
+        assert_int_equal(at, without->op_count);
+        assert_true(workload_print(w, &text, &size, &error));
+        assert_true(workload_parse(text, size, "again.case", &again, &error));
+        assert_true(workload_equal(w, again));
+        free(text);
+        workload_free(again);
+        workload_free(w);
+        workload_free(without);
+    }
+    assert_in_range(changes, 16 * 6, 16 * 30);
+}
+
 static void wrong_parameters_are_refused_by_name(void **state)
 {
     static const struct {
@@ -469,6 +512,7 @@ int main(void)
         cmocka_unit_test(clients_are_processes_with_sets_of_their_own),
         cmocka_unit_test(a_board_is_pulled_out_of_a_random_case),
         cmocka_unit_test(escapes_stand_between_the_lines_of_a_random_case),
+        cmocka_unit_test(monitors_come_and_go_between_the_lines_of_a_random_case),
         cmocka_unit_test(wrong_parameters_are_refused_by_name),
         cmocka_unit_test(a_pool_has_no_unique_protection),
         cmocka_unit_test(the_main_case_is_what_the_generator_makes),
