@@ -37,6 +37,7 @@ struct zoo_defect {
     const char *profile;   /* under which it is a mistake; NULL: under any */
     const char *lawful;    /* the page that allows it; NULL: a defect. rules is "", since NULL */
     bool is_display_only;  /* over the reference driver of that kind */
+    bool calls_functions;  /* of the kernel's tables, which over an image are the image's alone */
     bool is_particular;    /* only one lawful reading serves it: not run_driver.is_tolerant */
     uint32_t local_traits; /* of the board that it is for: SGPU_TRAIT_* */
     /*

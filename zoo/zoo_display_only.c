@@ -218,7 +218,7 @@ const struct zoo_defect zoo_display_only_defects[] = {
           "fails DxgkDdiQueryDeviceDescriptor with STATUS_GRAPHICS_MONITOR_NOT_CONNECTED",
           DISPLAY_ONLY),
     PLANT("VIDPN-pivot-anew", ZOO_PHYSICAL, "VIDPN-004", plant_make_pivot_anew,
-          "makes the modes of the pivot anew", DISPLAY_ONLY),
+          "makes the modes of the pivot anew", DISPLAY_ONLY, .calls_functions = true),
     PLANT("VIDPN-no-modes", ZOO_PHYSICAL, "VIDPN-005", plant_enumerate_nothing,
           "enumerates no mode", DISPLAY_ONLY),
     PLANT("VIDPN-present-endless", ZOO_PHYSICAL, "VIDPN-006", plant_lose_progress,

@@ -35,9 +35,10 @@ for model in physical gpummu iommu; do
         "$drydock" cc -o "$work/$entry.sys" --entry "$entry" -I"$source/include" \
             -I"$source/src" $sources
         "$drydock" zoo "$@" -m $model -n "$seeds" -j 2 --no-shrink --image "$work/$entry.sys" \
-            >>"$work/images" 2>"$work/log" || [ $? -eq 1 ]
+            >>"$work/images" 2>"$work/log" || [ $? -le 2 ] # 2: none of them is one of this kind of driver
     done
-    found "$work/linked-in" >"$work/a"
+    # Left out is the one that calls functions of the kernel's which over an image are the image's alone.
+    found "$work/linked-in" | grep -v '^VIDPN-pivot-anew ' >"$work/a"
     found "$work/images" >"$work/b"
     missing=$(comm -23 "$work/a" "$work/b")
     [ -z "$missing" ] || { echo "FAILED: found in the driver linked in only:"; echo "$missing"; exit 1; }
