@@ -8,6 +8,7 @@
 #ifndef _BUGCODES_
 #define _BUGCODES_
 
+#define INVALID_PROCESS_DETACH_ATTEMPT       0x00000006
 #define IRQL_NOT_LESS_OR_EQUAL               0x0000000A
 #define BAD_POOL_HEADER                      0x00000019
 #define KMODE_EXCEPTION_NOT_HANDLED          0x0000001E

@@ -25,6 +25,7 @@
     NTINTSAFE_OPERATION(Rtl##name##Sub, type, __builtin_sub_overflow)                              \
     NTINTSAFE_OPERATION(Rtl##name##Mult, type, __builtin_mul_overflow)
 
+NTINTSAFE_OPERATIONS(UInt8, UINT8)
 NTINTSAFE_OPERATIONS(UShort, USHORT)
 NTINTSAFE_OPERATIONS(UInt, UINT)
 NTINTSAFE_OPERATIONS(ULong, ULONG)
@@ -34,9 +35,15 @@ NTINTSAFE_OPERATIONS(ULongPtr, ULONG_PTR)
 NTINTSAFE_OPERATIONS(SizeT, SIZE_T)
 NTINTSAFE_OPERATIONS(DWord, DWORD)
 NTINTSAFE_OPERATIONS(DWordPtr, DWORD_PTR)
+NTINTSAFE_OPERATIONS(Int8, INT8)
+NTINTSAFE_OPERATIONS(Short, SHORT)
 NTINTSAFE_OPERATIONS(Int, INT)
 NTINTSAFE_OPERATIONS(Long, LONG)
 NTINTSAFE_OPERATIONS(LongLong, LONGLONG)
+NTINTSAFE_OPERATIONS(IntPtr, INT_PTR)
+NTINTSAFE_OPERATIONS(LongPtr, LONG_PTR)
+NTINTSAFE_OPERATIONS(PtrdiffT, INT_PTR)
+NTINTSAFE_OPERATIONS(SSIZET, SSIZE_T)
 
 #define NTINTSAFE_CONVERSION(name, from, to)                                                       \
     FORCEINLINE NTSTATUS name(from operand, to *result)                                            \
@@ -47,22 +54,49 @@ NTINTSAFE_OPERATIONS(LongLong, LONGLONG)
         return STATUS_INTEGER_OVERFLOW;                                                            \
     }
 #define NTINTSAFE_CONVERSIONS(name, from)                                                          \
+    NTINTSAFE_CONVERSION(Rtl##name##ToChar, from, CHAR)                                            \
+    NTINTSAFE_CONVERSION(Rtl##name##ToInt8, from, INT8)                                            \
     NTINTSAFE_CONVERSION(Rtl##name##ToUChar, from, UCHAR)                                          \
+    NTINTSAFE_CONVERSION(Rtl##name##ToUInt8, from, UINT8)                                          \
+    NTINTSAFE_CONVERSION(Rtl##name##ToShort, from, SHORT)                                          \
+    NTINTSAFE_CONVERSION(Rtl##name##ToInt16, from, INT16)                                          \
     NTINTSAFE_CONVERSION(Rtl##name##ToUShort, from, USHORT)                                        \
-    NTINTSAFE_CONVERSION(Rtl##name##ToUInt, from, UINT)                                            \
-    NTINTSAFE_CONVERSION(Rtl##name##ToULong, from, ULONG)                                          \
-    NTINTSAFE_CONVERSION(Rtl##name##ToULongLong, from, ULONGLONG)                                  \
-    NTINTSAFE_CONVERSION(Rtl##name##ToSizeT, from, SIZE_T)                                         \
+    NTINTSAFE_CONVERSION(Rtl##name##ToUInt16, from, UINT16)                                        \
     NTINTSAFE_CONVERSION(Rtl##name##ToInt, from, INT)                                              \
-    NTINTSAFE_CONVERSION(Rtl##name##ToLong, from, LONG)
+    NTINTSAFE_CONVERSION(Rtl##name##ToUInt, from, UINT)                                            \
+    NTINTSAFE_CONVERSION(Rtl##name##ToLong, from, LONG)                                            \
+    NTINTSAFE_CONVERSION(Rtl##name##ToULong, from, ULONG)                                          \
+    NTINTSAFE_CONVERSION(Rtl##name##ToDWord, from, DWORD)                                          \
+    NTINTSAFE_CONVERSION(Rtl##name##ToLongLong, from, LONGLONG)                                    \
+    NTINTSAFE_CONVERSION(Rtl##name##ToULongLong, from, ULONGLONG)                                  \
+    NTINTSAFE_CONVERSION(Rtl##name##ToIntPtr, from, INT_PTR)                                       \
+    NTINTSAFE_CONVERSION(Rtl##name##ToUIntPtr, from, UINT_PTR)                                     \
+    NTINTSAFE_CONVERSION(Rtl##name##ToLongPtr, from, LONG_PTR)                                     \
+    NTINTSAFE_CONVERSION(Rtl##name##ToULongPtr, from, ULONG_PTR)                                   \
+    NTINTSAFE_CONVERSION(Rtl##name##ToDWordPtr, from, DWORD_PTR)                                   \
+    NTINTSAFE_CONVERSION(Rtl##name##ToSizeT, from, SIZE_T)                                         \
+    NTINTSAFE_CONVERSION(Rtl##name##ToSSIZET, from, SSIZE_T)                                       \
+    NTINTSAFE_CONVERSION(Rtl##name##ToPtrdiffT, from, INT_PTR)
 
-NTINTSAFE_CONVERSIONS(UInt, UINT)
-NTINTSAFE_CONVERSIONS(ULong, ULONG)
-NTINTSAFE_CONVERSIONS(ULongLong, ULONGLONG)
-NTINTSAFE_CONVERSIONS(ULongPtr, ULONG_PTR)
-NTINTSAFE_CONVERSIONS(SizeT, SIZE_T)
+NTINTSAFE_CONVERSIONS(Byte, BYTE)
+NTINTSAFE_CONVERSIONS(Int8, INT8)
+NTINTSAFE_CONVERSIONS(UInt8, UINT8)
+NTINTSAFE_CONVERSIONS(Short, SHORT)
+NTINTSAFE_CONVERSIONS(UShort, USHORT)
 NTINTSAFE_CONVERSIONS(Int, INT)
+NTINTSAFE_CONVERSIONS(UInt, UINT)
 NTINTSAFE_CONVERSIONS(Long, LONG)
+NTINTSAFE_CONVERSIONS(ULong, ULONG)
+NTINTSAFE_CONVERSIONS(DWord, DWORD)
 NTINTSAFE_CONVERSIONS(LongLong, LONGLONG)
+NTINTSAFE_CONVERSIONS(ULongLong, ULONGLONG)
+NTINTSAFE_CONVERSIONS(IntPtr, INT_PTR)
+NTINTSAFE_CONVERSIONS(UIntPtr, UINT_PTR)
+NTINTSAFE_CONVERSIONS(LongPtr, LONG_PTR)
+NTINTSAFE_CONVERSIONS(ULongPtr, ULONG_PTR)
+NTINTSAFE_CONVERSIONS(DWordPtr, DWORD_PTR)
+NTINTSAFE_CONVERSIONS(SizeT, SIZE_T)
+NTINTSAFE_CONVERSIONS(SSIZET, SSIZE_T)
+NTINTSAFE_CONVERSIONS(PtrdiffT, INT_PTR)
 
 #endif

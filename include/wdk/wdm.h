@@ -32,10 +32,12 @@
 #include "wdm/bitmap.h"
 #include "wdm/strings.h"
 #include "wdm/system.h"
+#include "wdm/process.h"
 #include "wdm/irp.h"
 #include "wdm/device.h"
 #include "wdm/device_stack.h"
 #include "wdm/interrupt.h"
 #include "wdm/registry.h"
+#include "wdm/declared.h"
 
 #endif

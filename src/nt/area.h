@@ -27,6 +27,7 @@
     X(mdl)                                                                                         \
     X(thread)                                                                                      \
     X(object)                                                                                      \
+    X(process)                                                                                     \
     X(scheduler)                                                                                   \
     X(work_item)                                                                                   \
     X(timer)                                                                                       \

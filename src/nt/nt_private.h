@@ -53,7 +53,6 @@ struct nt {
         uint64_t most_ns; /* of an access; 0: none takes time */
         struct rng rng;
     } registers;
-    uint64_t process[8]; /* its address stands for the system process */
 
     /* State of several areas. */
     struct list objects;   /* of struct nt_object */

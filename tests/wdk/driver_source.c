@@ -17,6 +17,16 @@
 #include <ntverp.h>
 #include <wingdi.h>
 #include <WppRecorder.h>
+#include <aux_klib.h>
+#include <dpfilter.h>
+#include <driverspecs.h>
+#include <kernelspecs.h>
+#include <minwindef.h>
+#include <no_sal2.h>
+#include <ntimage.h>
+#include <specstrings_strict.h>
+#include <wdmguid.h>
+#include <wdmsec.h>
 
 #include <pshpack4.h>
 struct sample_packed {
@@ -27,6 +37,11 @@ struct sample_packed {
 C_ASSERT(sizeof(struct sample_packed) == 12);
 C_ASSERT(CTL_CODE(FILE_DEVICE_VIDEO, 0xc0f, METHOD_NEITHER, FILE_ANY_ACCESS) == 0x23303f);
 C_ASSERT(ERROR_INVALID_PARAMETER == 87);
+C_ASSERT(sizeof(IMAGE_DOS_HEADER) == 64 && sizeof(IMAGE_NT_HEADERS64) == 264);
+C_ASSERT(sizeof(IMAGE_NT_HEADERS32) == 248 && sizeof(IMAGE_SECTION_HEADER) == 40);
+C_ASSERT(sizeof(IMAGE_EXPORT_DIRECTORY) == 40 && sizeof(IMAGE_DEBUG_DIRECTORY) == 28);
+C_ASSERT(sizeof(AUX_MODULE_EXTENDED_INFO) == 272 && sizeof(KAPC_STATE) == 48);
+C_ASSERT(DPFLTR_IHVDRIVER_ID == 77 && DPFLTR_DEFAULT_ID == 101);
 C_ASSERT(sizeof(IO_STACK_LOCATION) == 72);
 C_ASSERT(FIELD_OFFSET(IRP, Tail.Overlay.CurrentStackLocation) == 0xb8 && sizeof(IRP) == 0xd0);
 C_ASSERT(sizeof(ACPI_EVAL_INPUT_BUFFER_COMPLEX) == 24 && sizeof(ACPI_EVAL_OUTPUT_BUFFER) == 20);
@@ -72,8 +87,32 @@ NTSTATUS SampleSafeHeaders(char *text, WCHAR *wide, SIZE_T length)
 #ifdef _WIN32
     if (NT_SUCCESS(status))
         status = RtlStringCbPrintfA(text, bytes, "%d", 3);
+    if (NT_SUCCESS(status))
+        status =
+            RtlStringCchPrintfExA(text, bytes, &text, &length, STRSAFE_FILL_BEHIND_NULL, "%d", 3);
+    if (NT_SUCCESS(status) && *KdDebuggerEnabled)
+        DbgPrintEx(DPFLTR_IHVDRIVER_ID, DPFLTR_ERROR_LEVEL, "%wZ", &SDDL_DEVOBJ_SYS_ALL_ADM_ALL);
 #endif
     return status;
+}
+
+/* Processes, which some drivers want to hear of. */
+static CREATE_PROCESS_NOTIFY_ROUTINE SampleOnProcess;
+static VOID NTAPI SampleOnProcess(HANDLE ParentId, HANDLE ProcessId, BOOLEAN Create)
+{
+    PEPROCESS process;
+    KAPC_STATE state;
+
+    if (!Create || !NT_SUCCESS(PsLookupProcessByProcessId(ProcessId, &process)))
+        return;
+    KeStackAttachProcess(process, &state);
+    KeUnstackDetachProcess(&state);
+    ObDereferenceObject(process);
+}
+NTSTATUS SampleHearOfProcesses(BOOLEAN is_over);
+NTSTATUS SampleHearOfProcesses(BOOLEAN is_over)
+{
+    return PsSetCreateProcessNotifyRoutine(SampleOnProcess, is_over);
 }
 
 static DXGKDDI_ADD_DEVICE SampleAddDevice;

@@ -283,6 +283,7 @@ NTSYSAPI NTSTATUS NTAPI ZwQueryValueKey(HANDLE KeyHandle, PUNICODE_STRING ValueN
                                         PVOID KeyValueInformation, ULONG Length,
                                         PULONG ResultLength);
 NTSYSAPI NTSTATUS NTAPI ZwClose(HANDLE Handle);
+NTKERNELAPI NTSTATUS NTAPI ObCloseHandle(HANDLE Handle, KPROCESSOR_MODE PreviousMode);
 NTKERNELAPI NTSTATUS NTAPI IoOpenDeviceRegistryKey(PDEVICE_OBJECT DeviceObject,
                                                    ULONG DevInstKeyType, ACCESS_MASK DesiredAccess,
                                                    PHANDLE DeviceRegKey);

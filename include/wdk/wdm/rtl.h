@@ -6,6 +6,8 @@
 #ifndef WDM_RTL_H
 #define WDM_RTL_H
 
+#include "../dpfilter.h"
+
 #include "base.h"
 
 #ifdef _WIN32
@@ -28,8 +30,17 @@ EXTERN_C_END
 #define RtlMoveMemory(destination, source, length)                                                 \
     ((void)memmove((destination), (source), (length)))
 #define RtlFillMemory(destination, length, fill) ((void)memset((destination), (fill), (length)))
-#define RtlZeroMemory(destination, length)       ((void)memset((destination), 0, (length)))
-#define RtlEqualMemory(first, second, length)    (memcmp((first), (second), (length)) == 0)
+/* No compiler leaves it out, although nobody reads what it has written. */
+FORCEINLINE PVOID RtlSecureZeroMemory(PVOID ptr, SIZE_T cnt)
+{
+    volatile UCHAR *at = (volatile UCHAR *)ptr;
+
+    while (cnt--)
+        *at++ = 0;
+    return ptr;
+}
+#define RtlZeroMemory(destination, length)    ((void)memset((destination), 0, (length)))
+#define RtlEqualMemory(first, second, length) (memcmp((first), (second), (length)) == 0)
 
 /* Doubly linked lists: circular, with a head that is no element. */
 
@@ -87,6 +98,16 @@ FORCEINLINE VOID InsertTailList(PLIST_ENTRY ListHead, PLIST_ENTRY Entry)
     ListHead->Blink = Entry;
 }
 
+/* The elements of a list without a head, behind those of another one. */
+FORCEINLINE VOID AppendTailList(PLIST_ENTRY ListHead, PLIST_ENTRY ListToAppend)
+{
+    PLIST_ENTRY end = ListHead->Blink;
+
+    ListHead->Blink->Flink = ListToAppend;
+    ListHead->Blink = ListToAppend->Blink;
+    ListToAppend->Blink->Flink = ListHead;
+    ListToAppend->Blink = end;
+}
 FORCEINLINE VOID PushEntryList(PSINGLE_LIST_ENTRY ListHead, PSINGLE_LIST_ENTRY Entry)
 {
     Entry->Next = ListHead->Next;
@@ -123,29 +144,32 @@ NTSYSAPI VOID NTAPI RtlCopyUnicodeString(PUNICODE_STRING DestinationString,
 NTSYSAPI SIZE_T NTAPI RtlCompareMemory(const VOID *Source1, const VOID *Source2, SIZE_T Length);
 
 NTSYSAPI VOID NTAPI DbgBreakPoint(VOID);
+NTSYSAPI VOID NTAPI DbgBreakPointWithStatus(ULONG Status);
 NTSYSAPI ULONG NTAPI DbgPrompt(PCCH Prompt, PCH Response, ULONG Length);
 NTKERNELAPI BOOLEAN NTAPI KdRefreshDebuggerNotPresent(VOID);
+/* There is no debugger here. */
+extern PBOOLEAN KdDebuggerEnabled;
+extern PBOOLEAN KdDebuggerNotPresent;
 NTSYSAPI ULONG NTAPI DbgPrint(PCSTR Format, ...);
 NTSYSAPI ULONG NTAPI DbgPrintEx(ULONG ComponentId, ULONG Level, PCSTR Format, ...);
 
 #ifdef _WIN32
 NTSYSAPI ULONG NTAPI vDbgPrintEx(ULONG ComponentId, ULONG Level, PCCH Format, va_list arglist);
+NTSYSAPI ULONG NTAPI vDbgPrintExWithPrefix(PCCH Prefix, ULONG ComponentId, ULONG Level, PCCH Format,
+                                           va_list arglist);
 #endif
 
 EXTERN_C_END
 
-#define DPFLTR_MASK          0x80000000
-#define DPFLTR_DEFAULT_ID    101
-#define DPFLTR_VIDEO_ID      16
-#define DPFLTR_IHVVIDEO_ID   78
-#define DPFLTR_ERROR_LEVEL   0
-#define DPFLTR_WARNING_LEVEL 1
-#define DPFLTR_TRACE_LEVEL   2
-#define DPFLTR_INFO_LEVEL    3
-/* There is no debugger here. */
-#define KD_DEBUGGER_ENABLED     FALSE
-#define KD_DEBUGGER_NOT_PRESENT TRUE
-#define KdPrint(arguments)      ((void)0)
-#define KdPrintEx(arguments)    ((void)0)
+#define KD_DEBUGGER_ENABLED     (*KdDebuggerEnabled)
+#define KD_DEBUGGER_NOT_PRESENT (*KdDebuggerNotPresent)
+/* In a checked build alone, as in the WDK. */
+#if defined(DBG) && DBG
+#define KdPrint(arguments)   DbgPrint arguments
+#define KdPrintEx(arguments) DbgPrintEx arguments
+#else
+#define KdPrint(arguments)   ((void)0)
+#define KdPrintEx(arguments) ((void)0)
+#endif
 
 #endif

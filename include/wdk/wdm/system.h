@@ -95,10 +95,6 @@ NTKERNELAPI BOOLEAN NTAPI PsGetVersion(PULONG MajorVersion, PULONG MinorVersion,
                                        PUNICODE_STRING CSDVersion);
 NTKERNELAPI PVOID NTAPI MmGetSystemRoutineAddress(PUNICODE_STRING SystemRoutineName);
 
-/* The system process, which every call of a driver here comes from. */
-NTKERNELAPI PEPROCESS NTAPI IoGetCurrentProcess(VOID);
-NTKERNELAPI HANDLE NTAPI PsGetCurrentProcessId(VOID);
-NTKERNELAPI HANDLE NTAPI PsGetProcessId(PEPROCESS Process);
 NTKERNELAPI KPROCESSOR_MODE NTAPI ExGetPreviousMode(VOID);
 NTKERNELAPI USHORT NTAPI KeQueryActiveGroupCount(VOID);
 NTKERNELAPI USHORT NTAPI KeQueryMaximumGroupCount(VOID);
@@ -170,8 +166,6 @@ NTSYSAPI NTSTATUS NTAPI ZwSetInformationFile(HANDLE FileHandle, PIO_STATUS_BLOCK
                                              ULONG FileInformationClass);
 
 EXTERN_C_END
-
-#define PsGetCurrentProcess() IoGetCurrentProcess()
 
 /* CreateDisposition. */
 #define FILE_SUPERSEDE    0u

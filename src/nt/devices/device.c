@@ -8,6 +8,8 @@
 #include "nt/nt_private.h"
 #include "nt/text/unicode.h"
 
+#include <wdmsec.h>
+
 #include <string.h>
 
 #define DEVICE_TAG 0x69766544u /* "Devi" */
@@ -104,6 +106,21 @@ NTSTATUS NTAPI IoCreateDevice(PDRIVER_OBJECT Driver, ULONG ExtensionBytes, PUNIC
     return STATUS_SUCCESS;
 }
 
+/* The descriptor has no effect: nobody else opens the device. */
+NTSTATUS NTAPI WdmlibIoCreateDeviceSecure(PDRIVER_OBJECT Driver, ULONG ExtensionBytes,
+                                          PUNICODE_STRING Name, DEVICE_TYPE Type,
+                                          ULONG Characteristics, BOOLEAN IsExclusive,
+                                          PCUNICODE_STRING Descriptor, LPCGUID Class,
+                                          PDEVICE_OBJECT *Device)
+{
+    return IoCreateDevice(Driver, ExtensionBytes, Name, Type, Characteristics, IsExclusive, Device);
+}
+
+NTSTATUS NTAPI WdmlibIoValidateDeviceIoControlAccess(PIRP Irp, ULONG RequiredAccess)
+{
+    return STATUS_SUCCESS;
+}
+
 VOID NTAPI IoDeleteDevice(PDEVICE_OBJECT Device)
 {
     struct nt *nt = nt_current();
@@ -175,6 +192,8 @@ static void init(struct nt *nt)
 
 static const struct nt_export services[] = {
     NT_SERVICE(IoCreateDevice),
+    NT_SERVICE(WdmlibIoCreateDeviceSecure),
+    NT_SERVICE(WdmlibIoValidateDeviceIoControlAccess),
     NT_SERVICE(IoDeleteDevice),
     NT_SERVICE(IoCreateSymbolicLink),
     NT_SERVICE(IoDeleteSymbolicLink),

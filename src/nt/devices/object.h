@@ -51,6 +51,6 @@ struct nt_object *nt_handle_find(struct nt *nt, HANDLE handle, const struct nt_o
 bool nt_handle_close(struct nt *nt, HANDLE handle);
 
 /* Types that drivers name by a variable of the kernel; the makers of the objects define them. */
-extern const struct nt_object_type nt_thread_type, nt_event_type, nt_file_type;
+extern const struct nt_object_type nt_thread_type, nt_process_type, nt_event_type, nt_file_type;
 
 #endif

@@ -6,12 +6,12 @@ struct _OBJECT_TYPE {
     const struct nt_object_type *type;
 };
 
-static OBJECT_TYPE thread_type = {&nt_thread_type}, event_type = {&nt_event_type},
-                   file_type = {&nt_file_type};
-static POBJECT_TYPE thread_type_pointer = &thread_type, event_type_pointer = &event_type,
-                    file_type_pointer = &file_type;
-POBJECT_TYPE *PsThreadType = &thread_type_pointer, *ExEventObjectType = &event_type_pointer,
-             *IoFileObjectType = &file_type_pointer;
+static OBJECT_TYPE thread_type = {&nt_thread_type}, process_type = {&nt_process_type},
+                   event_type = {&nt_event_type}, file_type = {&nt_file_type};
+static POBJECT_TYPE thread_type_pointer = &thread_type, process_type_pointer = &process_type,
+                    event_type_pointer = &event_type, file_type_pointer = &file_type;
+POBJECT_TYPE *PsThreadType = &thread_type_pointer, *PsProcessType = &process_type_pointer,
+             *ExEventObjectType = &event_type_pointer, *IoFileObjectType = &file_type_pointer;
 
 NTSTATUS NTAPI ZwClose(HANDLE Handle)
 {
@@ -37,6 +37,11 @@ NTSTATUS NTAPI ObReferenceObjectByHandle(HANDLE Handle, ACCESS_MASK DesiredAcces
     nt_object_reference(object);
     *Object = object->body;
     return STATUS_SUCCESS;
+}
+
+NTSTATUS NTAPI ObCloseHandle(HANDLE Handle, KPROCESSOR_MODE PreviousMode)
+{
+    return ZwClose(Handle);
 }
 
 /* NULL, told with the service's name: it is none, or it is gone. */
@@ -142,6 +147,7 @@ static const struct nt_export services[] = {
     NT_SERVICE(ObDereferenceObjectDeferDelete),
     NT_SERVICE(ObDereferenceObjectDeferDeleteWithTag),
     NT_SERVICE(ZwClose),
+    NT_SERVICE(ObCloseHandle),
     NT_SERVICE(ObReferenceObjectByHandle),
     NT_SERVICE(ObReferenceObjectByPointer),
     NT_SERVICE(ObfReferenceObject),
@@ -149,6 +155,7 @@ static const struct nt_export services[] = {
     {"ObDereferenceObject", (const void *)ObfDereferenceObject, NT_EXPORT_SERVICE, NULL},
     /* Drivers declare pointers to these: the import is bound to the pointer's value. */
     {"PsThreadType", &thread_type_pointer, NT_EXPORT_VARIABLE, NULL},
+    {"PsProcessType", &process_type_pointer, NT_EXPORT_VARIABLE, NULL},
     {"ExEventObjectType", &event_type_pointer, NT_EXPORT_VARIABLE, NULL},
     {"IoFileObjectType", &file_type_pointer, NT_EXPORT_VARIABLE, NULL},
     {0},

@@ -21,8 +21,6 @@
 #define OS_BUILD   26100u
 #define OS_VERSION NTDDI_WIN11_GE
 
-#define SYSTEM_PROCESS_ID 4u
-
 /* The state of the area: how many of each were ever given out. */
 struct given {
     uint64_t uuids, trace_providers;
@@ -108,22 +106,8 @@ PVOID NTAPI MmGetSystemRoutineAddress(PUNICODE_STRING Name)
     return (PVOID)(uintptr_t)service_address(nt_current(), narrow);
 }
 
-/* ---- Processes and privileges ---------------------------------------------------------------- */
-
-PEPROCESS NTAPI IoGetCurrentProcess(VOID)
-{
-    return (PEPROCESS)(void *)nt_current()->process;
-}
-
-HANDLE NTAPI PsGetCurrentProcessId(VOID)
-{
-    return (HANDLE)(uintptr_t)SYSTEM_PROCESS_ID;
-}
-
-HANDLE NTAPI PsGetProcessId(PEPROCESS Process)
-{
-    return Process == IoGetCurrentProcess() ? PsGetCurrentProcessId() : NULL;
-}
+/* ---- Processors and privileges
+ * --------------------------------------------------------------------- */
 
 KPROCESSOR_MODE NTAPI ExGetPreviousMode(VOID)
 {
@@ -368,10 +352,6 @@ static const struct nt_export services[] = {
     NT_SERVICE(RtlIsNtDdiVersionAvailable),
     NT_SERVICE(PsGetVersion),
     NT_SERVICE(MmGetSystemRoutineAddress),
-    NT_SERVICE(IoGetCurrentProcess),
-    {"PsGetCurrentProcess", (const void *)IoGetCurrentProcess, NT_EXPORT_SERVICE, NULL},
-    NT_SERVICE(PsGetCurrentProcessId),
-    NT_SERVICE(PsGetProcessId),
     NT_SERVICE(ExGetPreviousMode),
     NT_SERVICE(KeQueryActiveGroupCount),
     NT_SERVICE(KeQueryMaximumGroupCount),

@@ -48,6 +48,15 @@ static ULONG NTAPI print_list(ULONG ComponentId, ULONG Level, PCCH Format, nt_va
     return STATUS_SUCCESS;
 }
 
+static ULONG NTAPI print_prefixed(PCCH prefix, ULONG component, ULONG level, PCCH format,
+                                  nt_va_list arguments)
+{
+    char text[DEBUG_LINE_BYTES];
+
+    nt_format(text, sizeof text, format, &arguments);
+    return DbgPrintEx(component, level, "%s%s", prefix, text);
+}
+
 BOOLEAN NTAPI KdRefreshDebuggerNotPresent(VOID)
 {
     return TRUE;
@@ -68,10 +77,23 @@ static void NTAPI call_pure(void)
     KeBugCheckEx(KMODE_EXCEPTION_NOT_HANDLED, (ULONG_PTR)(ULONG)STATUS_NOT_IMPLEMENTED, 0, 0, 0);
 }
 
+/* Drivers declare pointers to these: the import is bound to the pointer's value. */
+static BOOLEAN debugger_enabled = FALSE, debugger_not_present = TRUE;
+PBOOLEAN KdDebuggerEnabled = &debugger_enabled, KdDebuggerNotPresent = &debugger_not_present;
+
+VOID NTAPI DbgBreakPointWithStatus(ULONG Status)
+{
+    DbgBreakPoint();
+}
+
 static const struct nt_export services[] = {
+    {"KdDebuggerEnabled", &debugger_enabled, NT_EXPORT_VARIABLE, NULL},
+    {"KdDebuggerNotPresent", &debugger_not_present, NT_EXPORT_VARIABLE, NULL},
+    NT_SERVICE(DbgBreakPointWithStatus),
     NT_SERVICE(DbgPrint),
     NT_SERVICE(DbgPrintEx),
     {"vDbgPrintEx", (const void *)print_list, NT_EXPORT_SERVICE, NULL},
+    {"vDbgPrintExWithPrefix", (const void *)print_prefixed, NT_EXPORT_SERVICE, NULL},
     NT_SERVICE(KdRefreshDebuggerNotPresent),
     NT_SERVICE(DbgPrompt),
     {"_purecall", (const void *)call_pure, NT_EXPORT_SERVICE, NULL},
