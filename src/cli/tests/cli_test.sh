@@ -625,6 +625,9 @@ if command -v clang >/dev/null && command -v lld-link >/dev/null; then
     expect 0 imports imports.sys
     prints "DbgPrintEx  *bench has it"
     prints "DxgkInitialize  *bench has it"
+    printf '#include <wdm.h>\nvoid take(PVOID text);\nvoid give(void) { take("VBE2"); }\n' >literal.cpp
+    expect 2 cc -c -o literal.o literal.cpp
+    says "1 string literal for a PVOID: Microsoft's C\+\+ compiler takes that"
     printf 'int KeWhatNobodyHas(void);\nint DriverEntry(void) { return KeWhatNobodyHas(); }\n' >lacks.c
     expect 0 cc -o lacks.sys lacks.c
     expect 1 imports lacks.sys

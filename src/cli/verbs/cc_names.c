@@ -141,6 +141,13 @@ static bool quoted_after(const char *line, const char *text, char *name, size_t 
     return true;
 }
 
+/* A literal is an array of const characters, and a PVOID leads to what may be written. */
+static bool is_literal_for_pointer(const char *text)
+{
+    return (strstr(text, "'const char[") || strstr(text, "'const wchar_t[")) &&
+           (strstr(text, " to 'PVOID'") || strstr(text, "of type 'PVOID'"));
+}
+
 void cc_names_read_line(struct cc_names *names, const char *line)
 {
     static const struct {
@@ -191,6 +198,7 @@ void cc_names_read_line(struct cc_names *names, const char *line)
             }
         }
     }
+    names->literals += text && is_literal_for_pointer(text);
     free(place);
     free(text);
 }
@@ -259,6 +267,12 @@ void cc_names_tell(const struct cc_names *names, FILE *file)
         "nowhere in the documentation (of the driver's own headers, macros or -D options):",
     };
 
+    if (names->literals)
+        fprintf(
+            file,
+            "drydock: %u string literal%s for a PVOID: Microsoft's C++ compiler takes that without "
+            "/permissive-, and clang does not; (PVOID)\"...\" is taken by both\n",
+            names->literals, names->literals == 1 ? "" : "s");
     if (!names->count)
         return;
     fprintf(file, "drydock: %zu unknown name%s:\n", names->count + names->lost,

@@ -38,6 +38,7 @@ struct cc_names {
     struct cc_name *rows;
     size_t count, lost;
     unsigned other_errors; /* errors of the compiler that are about no name */
+    unsigned literals;     /* messages about a string literal for a PVOID */
 };
 
 /* What the documentation says of a name. */
@@ -57,7 +58,7 @@ void cc_names_read_line(struct cc_names *names, const char *line);
 void cc_names_add(struct cc_names *names, const char *name, const char *of, enum cc_name_use use,
                   const char *place);
 
-/* The paragraph; nothing when there is no name. */
+/* The paragraph; nothing when there is no name and no literal. */
 void cc_names_tell(const struct cc_names *names, FILE *file);
 
 void cc_names_fini(struct cc_names *names);
