@@ -2,20 +2,13 @@
  * The recorder of WPP traces, which keeps nothing here.
  *
  * Place   include/wdk. What the trace functions of a source become is written by drydock cc.
- * Source  Public documentation of the Inflight Trace Recorder and of evntrace.h's levels.
+ * Source  Public documentation of the Inflight Trace Recorder.
  */
 #ifndef _WPPRECORDER_H_
 #define _WPPRECORDER_H_
 
+#include "evntrace.h"
 #include "ntdef.h"
-
-#define TRACE_LEVEL_NONE        0
-#define TRACE_LEVEL_CRITICAL    1
-#define TRACE_LEVEL_FATAL       1
-#define TRACE_LEVEL_ERROR       2
-#define TRACE_LEVEL_WARNING     3
-#define TRACE_LEVEL_INFORMATION 4
-#define TRACE_LEVEL_VERBOSE     5
 
 typedef struct _RECORDER_CONFIGURE_PARAMS {
     ULONG Size;

@@ -16,6 +16,7 @@
 #include <ntstrsafe.h>
 #include <ntverp.h>
 #include <wingdi.h>
+#include <TraceLoggingProvider.h>
 #include <WppRecorder.h>
 #include <aux_klib.h>
 #include <dpfilter.h>
@@ -23,6 +24,9 @@
 #include <kernelspecs.h>
 #include <minwindef.h>
 #include <no_sal2.h>
+#include <ntpoapi.h>
+#include <procgrp.h>
+#include <suppress.h>
 #include <ntimage.h>
 #include <specstrings_strict.h>
 #include <wdmguid.h>
@@ -71,6 +75,10 @@ extern "C" {
 
 DRIVER_INITIALIZE DriverEntry;
 
+TRACELOGGING_DEFINE_PROVIDER(SampleTraces, "Sample",
+                             (0x52aa7d4e, 0x6d1d, 0x4b4c, 0x9b, 0x0e, 0x1f, 0x2e, 0x3d, 0x4c, 0x5b,
+                              0x6a));
+
 /* Sizes that do not fit, and text that is cut. */
 NTSTATUS SampleSafeHeaders(char *text, WCHAR *wide, SIZE_T length);
 NTSTATUS SampleSafeHeaders(char *text, WCHAR *wide, SIZE_T length)
@@ -112,6 +120,10 @@ static VOID NTAPI SampleOnProcess(HANDLE ParentId, HANDLE ProcessId, BOOLEAN Cre
 NTSTATUS SampleHearOfProcesses(BOOLEAN is_over);
 NTSTATUS SampleHearOfProcesses(BOOLEAN is_over)
 {
+    if (NT_SUCCESS(TraceLoggingRegister(SampleTraces)))
+        TraceLoggingWrite(SampleTraces, "Processes", TraceLoggingLevel(TRACE_LEVEL_VERBOSE),
+                          TraceLoggingBool(is_over, "IsOver"));
+    TraceLoggingUnregister(SampleTraces);
     return PsSetCreateProcessNotifyRoutine(SampleOnProcess, is_over);
 }
 
