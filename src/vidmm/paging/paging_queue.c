@@ -913,11 +913,11 @@ bool paging_queue_run(struct vidmm *vidmm)
             queue->fresh_failures = 0;
             queue->aimless_repeats = 0;
         }
-        wait = VIDMM_QUEUE_WAIT_IDLE;
-        if (!idle_updates_may_go(vidmm, job, &queue->operation))
-            break;
         wait = VIDMM_QUEUE_WAIT_CONTEXT;
         if (!null_contexts_may_go(vidmm, job))
+            break;
+        wait = VIDMM_QUEUE_WAIT_IDLE;
+        if (!idle_updates_may_go(vidmm, job, &queue->operation))
             break;
         wait = VIDMM_QUEUE_WAIT_SLOTS;
         if (!slots_may_change(vidmm))

@@ -217,7 +217,7 @@ static const struct vidmm_allocation *taken_by(const struct job *job)
 
 /*
  * While the adapter is going to sleep, only paging goes to the GPU, and nobody else's work comes
- * back; while contexts are held for the current operation, none of them runs.
+ * back; contexts that an operation before this one still holds do not run.
  */
 bool null_contexts_may_go(struct vidmm *vidmm, const struct job *job)
 {

@@ -249,6 +249,30 @@ static void a_queued_switch_goes_with_the_context_that_it_would_leave(void **sta
     rig_free(rig);
 }
 
+/* SUB-004, ALLOC-015: before contexts are held for the move; and those of later moves go again. */
+static void nodes_are_left_again_behind_a_move_that_pages_synchronously(void **state)
+{
+    const DXGK_ALLOCATIONINFOFLAGS flags = {{{.SynchronousPaging = 1}}};
+    const struct rig_request request = {
+        .bytes = 4 * PAGE_BYTES, .preferred = {1}, .flags = flags.Value};
+    struct rig *rig = start(0, true);
+    struct rig_object object, synchronous;
+
+    create_used(rig, &object);
+    assert_int_equal(rig_try_object(rig, rig->device, &request, &synchronous), STATUS_SUCCESS);
+    for (unsigned turn = 0; turn < 2; turn++) {
+        rig_gpu(rig, &synchronous, 4);
+        take_away(rig, &synchronous);
+        assert_int_equal(rig->switches, 2 * turn + 1);
+        rig_gpu(rig, &object, 4);
+        take_away(rig, &object);
+        assert_int_equal(rig->switches, 2 * turn + 2);
+    }
+    rig_destroy_object(rig, &synchronous);
+    rig_destroy_object(rig, &object);
+    rig_free(rig);
+}
+
 static void every_nth_allocation_failure_leaves_nothing(void **state)
 {
     NTSTATUS status = STATUS_NO_MEMORY;
@@ -276,6 +300,7 @@ int main(void)
         cmocka_unit_test(a_sleep_leaves_the_context_of_the_system),
         cmocka_unit_test(work_of_another_context_makes_a_queued_switch_needless),
         cmocka_unit_test(a_queued_switch_goes_with_the_context_that_it_would_leave),
+        cmocka_unit_test(nodes_are_left_again_behind_a_move_that_pages_synchronously),
         cmocka_unit_test(every_nth_allocation_failure_leaves_nothing),
     };
 
