@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Behind each block; where a sanitizer looks, what it finds there is its own. */
+/*
+ * Behind each block: room for an element of any array, whose reader finds no pointer there. Where a
+ * sanitizer looks, what it finds there is its own.
+ */
 #if defined(__SANITIZE_ADDRESS__)
 #define GUARD_BYTES 0u
 #elif defined(__has_feature)
@@ -14,7 +17,7 @@
 #endif
 #endif
 #ifndef GUARD_BYTES
-#define GUARD_BYTES 32u
+#define GUARD_BYTES 256u
 #endif
 #define GUARD 0xc5
 

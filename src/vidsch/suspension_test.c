@@ -5,7 +5,7 @@
 #include "vidsch/test_told.h"
 
 #include "base/bits.h"
-#include "base/services.h"
+#include "base/failing_services.h"
 #include "tests/told.h"
 
 #include <setjmp.h>
@@ -29,6 +29,7 @@ struct test_packet {
 };
 
 struct stage {
+    struct failing_services memory;
     struct miniport miniport;
     struct miniport_ops ops;
     struct vidsch_events events;
@@ -184,6 +185,7 @@ static void stage_init(struct stage *stage, enum vidsch_suspends suspends, enum 
                                          .lists = lists};
 
     memset(stage, 0, sizeof *stage);
+    failing_services_init(&stage->memory);
     stage->ops = miniport_forward_ops;
     stage->ops.has = driver_has;
     stage->ops.suspend_context = driver_suspend;
@@ -197,8 +199,8 @@ static void stage_init(struct stage *stage, enum vidsch_suspends suspends, enum 
     stage->invalid = -1;
     stage->events = (struct vidsch_events){
         .context = stage, .driver_error = driver_error, .timed_out = timed_out};
-    assert_int_equal(vidsch_create(base_services_libc(), &stage->miniport, &config, &stage->events,
-                                   &stage->vidsch),
+    assert_int_equal(vidsch_create(&stage->memory.services, &stage->miniport, &config,
+                                   &stage->events, &stage->vidsch),
                      STATUS_SUCCESS);
     for (unsigned i = 0; i < QUEUES; i++) {
         assert_int_equal(vidsch_context_create(stage->vidsch, 0, false, &stage->contexts[i]),
@@ -493,6 +495,64 @@ static void a_reset_of_an_engine_costs_the_contexts_that_it_has_hit(void **state
     stage_fini(&stage);
 }
 
+/*
+ * What a queue had ended when its engine was reset is complete, though no DPC has told of it: it is
+ * over before the engine goes on, and costs its context nothing.
+ */
+static void what_a_queue_has_ended_is_complete_in_a_reset_of_its_engine(void **state)
+{
+    for (unsigned goes_on = 0; goes_on < 2; goes_on++) {
+        struct test_packet p[2];
+        struct stage stage;
+
+        stage_init(&stage, VIDSCH_SUSPENDS_NONE, VIDSCH_LISTS_NONE);
+        stage.restarts = goes_on ? STATUS_SUCCESS : STATUS_UNSUCCESSFUL;
+        send(&stage, 0, &p[0], 'A');
+        send(&stage, 0, &p[1], 'B');
+        stage.values[0] = p[0].base.progress_id;
+        stage.invalid = 0;
+        assert_int_equal(vidsch_reset_hw_engine(stage.vidsch, 0), stage.restarts);
+        if (!goes_on) { /* the adapter is reset instead */
+            expect_log(&stage, "A B reset -A restart ");
+            vidsch_set_gate(stage.vidsch, VIDSCH_CLOSED);
+            expect_log(&stage, "!B ");
+        } else {
+            expect_log(&stage, "A B reset -A restart !B ");
+        }
+        stage_fini(&stage);
+    }
+}
+
+/* HWQ-020: nothing of a context that was invalidated goes to the driver, nor does its resumption.
+ */
+static void a_suspended_context_that_a_reset_has_hit_is_not_resumed(void **state)
+{
+    for (unsigned is_acknowledged = 0; is_acknowledged < 2; is_acknowledged++) {
+        struct test_packet p[2];
+        struct stage stage;
+
+        stage_init(&stage, VIDSCH_SUSPENDS_BUSY, VIDSCH_LISTS_NONE);
+        send(&stage, 0, &p[0], 'A');
+        send(&stage, 1, &p[1], 'B');
+        vidsch_context_hold(stage.contexts[0]);
+        vidsch_context_hold(stage.contexts[1]);
+        if (is_acknowledged) {
+            acknowledge(&stage, 0, 1);
+            acknowledge(&stage, 1, 1);
+        }
+        stage.invalid = 0;
+        assert_int_equal(vidsch_reset_hw_engine(stage.vidsch, 0), STATUS_SUCCESS);
+        expect_log(&stage, "A B Sa1 Sb1 reset restart !A ");
+        vidsch_context_release(stage.contexts[0]);
+        expect_log(&stage, "");
+        vidsch_context_release(stage.contexts[1]);
+        expect_log(&stage, "Rb ");
+        finish(&stage, 1, &p[1]);
+        expect_log(&stage, "-B ");
+        stage_fini(&stage);
+    }
+}
+
 static void an_engine_that_is_not_resumed_leaves_the_rest_to_a_reset_of_the_adapter(void **state)
 {
     struct test_packet p[2];
@@ -553,6 +613,40 @@ static void an_engine_is_switched_to_the_newest_contexts(void **state)
     stage_fini(&stage);
 }
 
+/* HWQ-023: an engine that was left in a context that ended is switched to the one made next. */
+static void the_list_of_an_engine_is_void_when_a_context_of_it_ends(void **state)
+{
+    struct vidsch_context **context;
+    struct test_packet p[4];
+    struct stage stage;
+
+    for (unsigned which = 0; which < 2; which++) {
+        stage_init(&stage, VIDSCH_SUSPENDS_NONE, VIDSCH_LISTS_OLDEST);
+        context = &stage.contexts[which];
+        send(&stage, 0, &p[0], 'A');
+        send(&stage, 1, &p[1], 'B');
+        expect_log(&stage, "A [a-] B [ab] ");
+        vidsch_set_gate(stage.vidsch, VIDSCH_CLOSED);
+        stage.values[0] = p[0].base.progress_id;
+        stage.values[1] = p[1].base.progress_id;
+        vidsch_notify_dpc(stage.vidsch);
+        expect_log(&stage, "-A -B ");
+        /* It may come to the same address, and the driver may give it the same handle. */
+        vidsch_context_destroy(*context);
+        assert_int_equal(vidsch_context_create(stage.vidsch, 0, false, context), STATUS_SUCCESS);
+        vidsch_context_set_queue(*context, &stage.values[which]);
+        vidsch_context_set_handles(*context, stage.handles + which, *context);
+        send(&stage, 0, &p[2], 'C');
+        send(&stage, 1, &p[3], 'D');
+        vidsch_set_gate(stage.vidsch, VIDSCH_OPEN);
+        expect_log(&stage, "C D [ab] ");
+        finish(&stage, 0, &p[2]);
+        finish(&stage, 1, &p[3]);
+        expect_log(&stage, "-C [b-] -D [--] ");
+        stage_fini(&stage);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -567,9 +661,12 @@ int main(void)
         cmocka_unit_test(a_full_node_that_pages_is_not_suspended),
         cmocka_unit_test(a_reset_of_the_adapter_ends_suspensions),
         cmocka_unit_test(a_reset_of_an_engine_costs_the_contexts_that_it_has_hit),
+        cmocka_unit_test(what_a_queue_has_ended_is_complete_in_a_reset_of_its_engine),
+        cmocka_unit_test(a_suspended_context_that_a_reset_has_hit_is_not_resumed),
         cmocka_unit_test(an_engine_that_is_not_resumed_leaves_the_rest_to_a_reset_of_the_adapter),
         cmocka_unit_test(an_engine_is_switched_to_the_oldest_contexts),
         cmocka_unit_test(an_engine_is_switched_to_the_newest_contexts),
+        cmocka_unit_test(the_list_of_an_engine_is_void_when_a_context_of_it_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

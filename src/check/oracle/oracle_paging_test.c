@@ -5,29 +5,6 @@
 #include "check/rig/test_stage.h"
 #include "check/rig/test_told.h"
 
-static void assert_silent(struct stage *stage)
-{
-    assert_true(oracle_final_check(stage->oracle));
-    assert_int_equal(stage->report_count, 0);
-    assert_int_equal(oracle_counters(stage->oracle)->unmatched_packets, 0);
-    assert_int_equal(oracle_counters(stage->oracle)->lost_operations, 0);
-}
-
-/* One report, of content, that says where. */
-static void assert_reported(const struct stage *stage, uint64_t offset, const char *where,
-                            const char *when)
-{
-    assert_int_equal(stage->report_count, 1);
-    assert_int_equal(stage->last.problem, ORACLE_CONTENT);
-    assert_int_equal(stage->last.allocation, TEXTURE);
-    assert_int_equal(stage->last.page, offset / PAGE_BYTES);
-    assert_int_equal(stage->last.offset, offset);
-    if (!strstr(stage->text, where) || !strstr(stage->text, when))
-        print_error("%s\n", stage->text);
-    assert_non_null(strstr(stage->text, where));
-    assert_non_null(strstr(stage->text, when));
-}
-
 /* ---- Correct flows ---- */
 
 static void pages_are_followed_in_and_out_in_silence(void **state)
@@ -52,7 +29,7 @@ static void pages_are_followed_in_and_out_in_silence(void **state)
     stage_build(&stage, &arg);
     stage_submit_and_complete(&stage);
     stage_assert_at(&stage, 15, stage.ram, other.pfns[MDL_POISON + 15]);
-    assert_silent(&stage);
+    stage_assert_silent(&stage);
     assert_int_equal(oracle_counters(stage.oracle)->pages_checked, 3 * TEXTURE_PAGES);
     assert_int_equal(oracle_counters(stage.oracle)->packets, 2);
     stage_close(&stage);
@@ -76,7 +53,7 @@ static void an_operation_in_parts_is_published_with_its_last_one(void **state)
     assert_int_equal(oracle_counters(stage.oracle)->packets, 3);
     stage_complete(&stage, 4);
     stage_assert_at(&stage, 0, stage.local, 40);
-    assert_silent(&stage);
+    stage_assert_silent(&stage);
     stage_close(&stage);
 }
 
@@ -98,7 +75,7 @@ static void pieces_of_a_move_are_where_their_offsets_say(void **state)
     stage_complete(&stage, stage.fence);
     for (uint32_t i = 0; i < TEXTURE_PAGES; i++)
         stage_assert_at(&stage, i, stage.local, 40 + i);
-    assert_silent(&stage);
+    stage_assert_silent(&stage);
     stage_close(&stage);
 }
 
@@ -122,7 +99,7 @@ static void packets_that_one_interrupt_completes_are_judged_by_what_is_there_now
     stage_complete(&stage, stage.fence);
     stage_assert_at(&stage, 2, stage.ram, other.pfns[MDL_POISON + 2]);
     assert_int_equal(oracle_counters(stage.oracle)->pages_checked, TEXTURE_PAGES);
-    assert_silent(&stage);
+    stage_assert_silent(&stage);
     stage_close(&stage);
 }
 
@@ -147,7 +124,7 @@ static void a_submission_takes_what_it_covers_and_no_more(void **state)
     stage.used = 2 * covered;
     stage_submit_and_complete(&stage);
     stage_assert_at(&stage, 8, stage.local, 48);
-    assert_silent(&stage);
+    stage_assert_silent(&stage);
     stage_close(&stage);
 }
 
@@ -189,11 +166,11 @@ static void a_fill_of_what_was_never_written_is_zero(void **state)
     stage_create(&stage, TEXTURE, PAGE_NUMBER(TEXTURE_PAGES));
     stage_build(&stage, &arg);
     stage_submit_and_complete(&stage);
-    assert_silent(&stage);
+    stage_assert_silent(&stage);
     arg = stage_fill(TEXTURE, 120, 0x11);
     stage_build(&stage, &arg);
     stage_submit_and_complete(&stage);
-    assert_reported(&stage, 0, "segment 1 page 0x78", "FILL of event");
+    stage_assert_reported(&stage, 0, "segment 1 page 0x78", "FILL of event");
     stage_close(&stage);
 }
 
@@ -218,7 +195,7 @@ static void a_fill_that_went_too_far_is_blamed_for_the_first_page_of_a_segment(v
     arg.Transfer.Source.SegmentId = UPPER_SEGMENT;
     stage_build(&stage, &arg);
     stage_submit_and_complete(&stage);
-    assert_reported(&stage, 0, "where", "TRANSFER of event");
+    stage_assert_reported(&stage, 0, "where", "TRANSFER of event");
     assert_int_equal(stage.last.rule, RULE_FILL_005);
     stage_close(&stage);
 }
@@ -241,10 +218,10 @@ static void an_aperture_map_tells_where_an_allocation_lives(void **state)
     arg.MapApertureSegment.pMdl = &home.mdl;
     stage_build(&stage, &arg);
     stage_assert_at(&stage, 5, stage.ram, home.pfns[5]);
-    assert_silent(&stage);
+    stage_assert_silent(&stage);
     page_store_fill(stage.ram, PAGE_NUMBER(home.pfns[5]) + 8, 4, 1);
     assert_false(oracle_final_check(stage.oracle));
-    assert_reported(&stage, PAGE_NUMBER(5) + 8, "system page", "final check");
+    stage_assert_reported(&stage, PAGE_NUMBER(5) + 8, "system page", "final check");
     stage_close(&stage);
 }
 
@@ -261,7 +238,7 @@ static void a_map_without_a_list_or_an_aperture_tells_nothing(void **state)
         arg.MapApertureSegment.pMdl = i ? &list : NULL;
         stage_build(&stage, &arg);
     }
-    assert_silent(&stage);
+    stage_assert_silent(&stage);
     stage_close(&stage);
 }
 
@@ -298,9 +275,9 @@ static void a_discard_falls_back_to_the_backing_and_finds_what_is_stale(void **s
         if (is_dirty)
             break;
         stage_assert_at(&stage, 2, stage.ram, home.pfns[MDL_POISON + 2]);
-        assert_silent(&stage);
+        stage_assert_silent(&stage);
     }
-    assert_reported(&stage, PAGE_NUMBER(2), "system page", "DISCARD_CONTENT");
+    stage_assert_reported(&stage, PAGE_NUMBER(2), "system page", "DISCARD_CONTENT");
     stage_close(&stage);
 }
 
@@ -357,7 +334,7 @@ static void a_discard_without_a_copy_leaves_written_content_nowhere(void **state
     stage_submit_and_complete(&stage);
     arg = discard(40);
     stage_build(&stage, &arg);
-    assert_silent(&stage); /* it was zero, and will be filled again */
+    stage_assert_silent(&stage); /* it was zero, and will be filled again */
     arg = stage_fill(TEXTURE, 40, 0);
     stage_build(&stage, &arg);
     stage_submit_and_complete(&stage);
@@ -374,26 +351,6 @@ static void a_discard_without_a_copy_leaves_written_content_nowhere(void **state
 }
 
 /* ---- Virtual operations ---- */
-
-static void map_scratch(struct stage *stage, uint64_t va_page, uint32_t segment,
-                        const uint64_t *pages, uint32_t count)
-{
-    DXGK_PTE entries[64] = {0};
-    DXGKARG_BUILDPAGINGBUFFER arg = {
-        .Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE,
-        .UpdatePageTable = {.pPageTableEntries = entries,
-                            .NumPageTableEntries = count,
-                            .hProcess = HANDLE_OF(0x101),
-                            .FirstPteVirtualAddress = PAGE_NUMBER(va_page)},
-    };
-
-    for (uint32_t i = 0; i < count; i++) {
-        entries[i].Valid = 1;
-        entries[i].Segment = segment;
-        entries[i].PageAddress = pages[i];
-    }
-    stage_build(stage, &arg);
-}
 
 /* Moves the texture to local page 200 in chunks of four pages through one scratch range. */
 static void move_virtually(struct stage *stage, const struct stage_pages *home)
@@ -417,8 +374,8 @@ static void move_virtually(struct stage *stage, const struct stage_pages *home)
             system[i] = home->pfns[MDL_POISON + first + i];
             local[i] = 200 + first + i;
         }
-        map_scratch(stage, 16, 0, system, 4);
-        map_scratch(stage, 32, 1, local, 4);
+        stage_map_scratch(stage, 16, 0, system, 4);
+        stage_map_scratch(stage, 32, 1, local, 4);
         stage_build(stage, &arg);
     }
 }
@@ -438,28 +395,8 @@ static void scratch_addresses_mean_what_they_were_mapped_to_when_it_was_built(vo
     stage_complete(&stage, stage.fence);
     for (uint32_t i = 0; i < TEXTURE_PAGES; i++)
         stage_assert_at(&stage, i, stage.local, 200 + i);
-    assert_silent(&stage);
+    stage_assert_silent(&stage);
     stage_close(&stage);
-}
-
-/* The whole texture from an address of the paging process to another one. */
-static void move_in_paging_process(struct stage *stage, uint64_t from_page, uint64_t to_page)
-{
-    DXGKARG_BUILDPAGINGBUFFER arg = {
-        .Operation = DXGK_OPERATION_VIRTUAL_TRANSFER,
-        .TransferVirtual = {.hAllocation = HANDLE_OF(TEXTURE),
-                            .TransferSizeInBytes = PAGE_NUMBER(TEXTURE_PAGES),
-                            .SourceVirtualAddress = PAGE_NUMBER(from_page),
-                            .DestinationVirtualAddress = PAGE_NUMBER(to_page)},
-    };
-    DXGKARG_SUBMITCOMMANDVIRTUAL submission = {.NodeOrdinal = NODE, .Flags.Paging = 1};
-
-    stage_build(stage, &arg);
-    submission.DmaBufferSize = stage->used - stage->submitted;
-    submission.SubmissionFenceId = ++stage->fence;
-    stage->submitted = stage->used;
-    miniport_submit_command_virtual(stage->top, NULL, &submission);
-    stage_complete(stage, stage->fence);
 }
 
 /*
@@ -487,14 +424,14 @@ static void runs_of_entries_end_where_an_entry_does_not_follow(void **state)
     stage_open(&stage, NO_DEFECT);
     stage_make_texture(&stage, &home);
     miniport_create_process(stage.top, NULL, &process);
-    map_scratch(&stage, HOME, 0, &home.pfns[MDL_POISON], TEXTURE_PAGES);
+    stage_map_scratch(&stage, HOME, 0, &home.pfns[MDL_POISON], TEXTURE_PAGES);
     for (uint32_t i = 0; i < TEXTURE_PAGES; i++) {
         entries[i].Valid = 1;
         entries[i].Segment = is_system[i] ? 0 : 1;
         entries[i].PageAddress = at_segment_1[i];
     }
     stage_build(&stage, &arg);
-    move_in_paging_process(&stage, HOME, MIXED);
+    stage_move_virtually(&stage, HOME, MIXED);
     for (uint32_t i = 0; i < TEXTURE_PAGES; i++)
         stage_assert_at(&stage, i, is_system[i] ? stage.ram : stage.local, at_segment_1[i]);
 
@@ -504,10 +441,10 @@ static void runs_of_entries_end_where_an_entry_does_not_follow(void **state)
     entries[0].Segment = 1;
     entries[0].PageAddress = 700;
     stage_build(&stage, &arg);
-    move_in_paging_process(&stage, MIXED, WHOLE);
+    stage_move_virtually(&stage, MIXED, WHOLE);
     for (uint32_t i = 0; i < TEXTURE_PAGES; i++)
         stage_assert_at(&stage, i, stage.local, 700 + i);
-    assert_silent(&stage);
+    stage_assert_silent(&stage);
 
     /*
      * One entry that is not valid, for all but the first of them; the driver moves them regardless.
@@ -518,7 +455,7 @@ static void runs_of_entries_end_where_an_entry_does_not_follow(void **state)
     arg.UpdatePageTable.Flags.Repeat = 1;
     entries[0] = (DXGK_PTE){0};
     stage_build(&stage, &arg);
-    move_in_paging_process(&stage, WHOLE, MIXED);
+    stage_move_virtually(&stage, WHOLE, MIXED);
     stage_assert_at(&stage, 0, stage.local, 200);
     for (uint32_t i = 1; i < TEXTURE_PAGES; i++) {
         struct page_store *store;
@@ -544,9 +481,9 @@ static void an_entry_far_behind_its_segment_leads_nowhere(void **state)
     stage_open(&stage, NO_DEFECT);
     stage_make_texture(&stage, &home);
     miniport_create_process(stage.top, NULL, &process);
-    map_scratch(&stage, 16, 0, &home.pfns[MDL_POISON], TEXTURE_PAGES);
-    map_scratch(&stage, 32, 1, pages, TEXTURE_PAGES);
-    move_in_paging_process(&stage, 16, 32);
+    stage_map_scratch(&stage, 16, 0, &home.pfns[MDL_POISON], TEXTURE_PAGES);
+    stage_map_scratch(&stage, 32, 1, pages, TEXTURE_PAGES);
+    stage_move_virtually(&stage, 16, 32);
     for (uint32_t i = 0; i < TEXTURE_PAGES; i++)
         assert_false(oracle_find_page(stage.oracle, TEXTURE, i, &store, &page));
     stage_close(&stage);
@@ -573,7 +510,7 @@ static void entries_of_a_process_tell_where_an_allocation_lives(void **state)
     }
     stage_build(&stage, &arg);
     stage_assert_at(&stage, 4, stage.ram, 588);
-    assert_silent(&stage);
+    stage_assert_silent(&stage);
     stage_close(&stage);
 }
 
@@ -639,7 +576,7 @@ static void every_defect_is_reported_once_and_in_its_place(void **state)
         struct stage stage;
 
         show_defect(&stage, &cases[i]);
-        assert_reported(&stage, cases[i].offset, cases[i].where, "TRANSFER of event");
+        stage_assert_reported(&stage, cases[i].offset, cases[i].where, "TRANSFER of event");
         assert_false(oracle_final_check(stage.oracle));
         assert_int_equal(stage.report_count, 1);
         stage_close(&stage);
@@ -658,7 +595,31 @@ static void the_same_flows_without_a_defect_are_silent(void **state)
         struct stage stage;
 
         show_defect(&stage, &cases[i]);
-        assert_silent(&stage);
+        stage_assert_silent(&stage);
+        stage_close(&stage);
+    }
+}
+
+/* PB-011 when it took more than one call, VX-003 when it took one. */
+static void a_virtual_transfer_that_loses_a_part_is_blamed_by_its_calls(void **state)
+{
+    for (unsigned is_repeated = 0; is_repeated < 2; is_repeated++) {
+        DXGKARG_CREATEPROCESS process = {.Flags.SystemProcess = 1};
+        uint64_t local[TEXTURE_PAGES];
+        struct stage_pages home;
+        struct stage stage;
+
+        for (uint32_t i = 0; i < TEXTURE_PAGES; i++)
+            local[i] = 40 + i;
+        stage_open(&stage, is_repeated ? RESTARTS : SWALLOWED);
+        stage.buffer_bytes = is_repeated ? 4 * 8 : 256;
+        stage_make_texture(&stage, &home);
+        miniport_create_process(stage.top, NULL, &process);
+        stage_map_scratch(&stage, 16, 0, &home.pfns[MDL_POISON], TEXTURE_PAGES);
+        stage_map_scratch(&stage, 32, 1, local, TEXTURE_PAGES);
+        stage_move_virtually(&stage, 16, 32);
+        stage_assert_reported(&stage, 0, "segment 1 page 0x28", "VIRTUAL_TRANSFER of event");
+        assert_int_equal(stage.last.rule, is_repeated ? RULE_PB_011 : RULE_VX_003);
         stage_close(&stage);
     }
 }
@@ -676,7 +637,8 @@ static void content_that_changes_behind_everyone_is_found_at_the_end(void **stat
     stage_submit_and_complete(&stage);
     page_store_write(stage.local, PAGE_NUMBER(47) + 100, "?", 1);
     assert_false(oracle_final_check(stage.oracle));
-    assert_reported(&stage, PAGE_NUMBER(7) + 100, "segment 1 page 0x2f, byte 0x64", "final check");
+    stage_assert_reported(&stage, PAGE_NUMBER(7) + 100, "segment 1 page 0x2f, byte 0x64",
+                          "final check");
     stage_close(&stage);
 }
 
@@ -723,63 +685,7 @@ static void an_allocation_may_go_before_its_operation_retires(void **state)
     stage_build(&stage, &arg);
     stage_submit_and_complete(&stage);
     assert_int_equal(oracle_counters(stage.oracle)->operations_foreign, 1);
-    assert_silent(&stage);
-    stage_close(&stage);
-}
-
-/*
- * A reset comes while a submission that uses the texture waits; so many of its pages, from the
- * first on, are in local memory. Then the texture is filled for that submission.
- */
-static void fill_after_a_reset(struct stage *stage, uint32_t local_pages, bool is_freed)
-{
-    const struct oracle_reference use = {
-        .allocation = TEXTURE, .bytes = PAGE_NUMBER(TEXTURE_PAGES), .is_read = true};
-    DXGKARG_BUILDPAGINGBUFFER arg;
-    struct stage_pages home;
-
-    stage_open(stage, NO_DEFECT);
-    stage_make_texture(stage, &home);
-    if (local_pages) {
-        arg = stage_transfer(&home, 40, true, 0, local_pages);
-        stage_build(stage, &arg);
-        stage_submit_and_complete(stage);
-    }
-    assert_int_equal(oracle_submission(stage->oracle, 1, 1, &use), STATUS_SUCCESS);
-    if (is_freed)
-        oracle_allocation_freed(stage->oracle, TEXTURE);
-    assert_int_equal(miniport_reset_from_timeout(stage->top, NULL), STATUS_SUCCESS);
-    arg = stage_fill(TEXTURE, 80, 0);
-    stage_build(stage, &arg);
-    stage_submit_and_complete(stage);
-    oracle_submission_cancelled(stage->oracle, 1);
-}
-
-/* Nobody is told of the loss, so the manager may fill all of it. */
-static void what_a_reset_takes_of_a_freed_allocation_takes_all_its_content(void **state)
-{
-    struct stage stage;
-
-    fill_after_a_reset(&stage, TEXTURE_PAGES / 2, true);
-    assert_silent(&stage);
-    stage_close(&stage);
-}
-
-static void a_reset_takes_no_page_of_system_memory_that_somebody_is_told_of(void **state)
-{
-    struct stage stage;
-
-    fill_after_a_reset(&stage, TEXTURE_PAGES / 2, false);
-    assert_reported(&stage, PAGE_NUMBER(TEXTURE_PAGES / 2), "segment 1 page 0x58", "FILL of event");
-    stage_close(&stage);
-}
-
-static void a_reset_that_takes_nothing_leaves_a_freed_allocation_its_content(void **state)
-{
-    struct stage stage;
-
-    fill_after_a_reset(&stage, 0, true);
-    assert_reported(&stage, 0, "segment 1 page 0x50", "FILL of event");
+    stage_assert_silent(&stage);
     stage_close(&stage);
 }
 
@@ -882,13 +788,13 @@ static void a_virtual_fill_is_looked_at_for_VX_008(void **state)
     stage_open(&stage, NO_DEFECT);
     stage_create(&stage, TEXTURE, PAGE_NUMBER(TEXTURE_PAGES));
     miniport_create_process(stage.top, NULL, &process);
-    map_scratch(&stage, 16, 1, pages, TEXTURE_PAGES);
+    stage_map_scratch(&stage, 16, 1, pages, TEXTURE_PAGES);
     stage_build(&stage, &arg);
     assert_int_equal(stage.counts.evaluated[RULE_VX_008], 0);
     stage_submit_and_complete(&stage);
     assert_int_equal(stage.counts.evaluated[RULE_VX_008], 1);
     stage_assert_at(&stage, 3, stage.local, 203);
-    assert_silent(&stage);
+    stage_assert_silent(&stage);
     stage_close(&stage);
 }
 
@@ -982,12 +888,10 @@ int main(void)
         cmocka_unit_test(entries_of_a_process_tell_where_an_allocation_lives),
         cmocka_unit_test(every_defect_is_reported_once_and_in_its_place),
         cmocka_unit_test(the_same_flows_without_a_defect_are_silent),
+        cmocka_unit_test(a_virtual_transfer_that_loses_a_part_is_blamed_by_its_calls),
         cmocka_unit_test(content_that_changes_behind_everyone_is_found_at_the_end),
         cmocka_unit_test(operations_that_nobody_submits_or_completes_are_reported),
         cmocka_unit_test(an_allocation_may_go_before_its_operation_retires),
-        cmocka_unit_test(what_a_reset_takes_of_a_freed_allocation_takes_all_its_content),
-        cmocka_unit_test(a_reset_takes_no_page_of_system_memory_that_somebody_is_told_of),
-        cmocka_unit_test(a_reset_that_takes_nothing_leaves_a_freed_allocation_its_content),
         cmocka_unit_test(every_nth_allocation_failure_is_told_and_leaves_it_whole),
         cmocka_unit_test(what_is_right_behind_its_report_came_too_late),
         cmocka_unit_test(a_virtual_fill_is_looked_at_for_VX_008),

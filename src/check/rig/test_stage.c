@@ -501,3 +501,64 @@ void stage_assert_at(const struct stage *stage, uint64_t page, struct page_store
     assert_ptr_equal(found_store, store);
     assert_int_equal(found_page, store_page);
 }
+
+void stage_map_scratch(struct stage *stage, uint64_t va_page, uint32_t segment,
+                       const uint64_t *pages, uint32_t count)
+{
+    DXGK_PTE entries[64] = {0};
+    DXGKARG_BUILDPAGINGBUFFER arg = {
+        .Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE,
+        .UpdatePageTable = {.pPageTableEntries = entries,
+                            .NumPageTableEntries = count,
+                            .hProcess = HANDLE_OF(0x101),
+                            .FirstPteVirtualAddress = PAGE_NUMBER(va_page)},
+    };
+
+    for (uint32_t i = 0; i < count; i++) {
+        entries[i].Valid = 1;
+        entries[i].Segment = segment;
+        entries[i].PageAddress = pages[i];
+    }
+    stage_build(stage, &arg);
+}
+
+void stage_move_virtually(struct stage *stage, uint64_t from_page, uint64_t to_page)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = {
+        .Operation = DXGK_OPERATION_VIRTUAL_TRANSFER,
+        .TransferVirtual = {.hAllocation = HANDLE_OF(TEXTURE),
+                            .TransferSizeInBytes = PAGE_NUMBER(TEXTURE_PAGES),
+                            .SourceVirtualAddress = PAGE_NUMBER(from_page),
+                            .DestinationVirtualAddress = PAGE_NUMBER(to_page)},
+    };
+    DXGKARG_SUBMITCOMMANDVIRTUAL submission = {.NodeOrdinal = NODE, .Flags.Paging = 1};
+
+    stage_build(stage, &arg);
+    submission.DmaBufferSize = stage->used - stage->submitted;
+    submission.SubmissionFenceId = ++stage->fence;
+    stage->submitted = stage->used;
+    miniport_submit_command_virtual(stage->top, NULL, &submission);
+    stage_complete(stage, stage->fence);
+}
+
+void stage_assert_silent(struct stage *stage)
+{
+    assert_true(oracle_final_check(stage->oracle));
+    assert_int_equal(stage->report_count, 0);
+    assert_int_equal(oracle_counters(stage->oracle)->unmatched_packets, 0);
+    assert_int_equal(oracle_counters(stage->oracle)->lost_operations, 0);
+}
+
+void stage_assert_reported(const struct stage *stage, uint64_t offset, const char *where,
+                           const char *when)
+{
+    assert_int_equal(stage->report_count, 1);
+    assert_int_equal(stage->last.problem, ORACLE_CONTENT);
+    assert_int_equal(stage->last.allocation, TEXTURE);
+    assert_int_equal(stage->last.page, offset / PAGE_BYTES);
+    assert_int_equal(stage->last.offset, offset);
+    if (!strstr(stage->text, where) || !strstr(stage->text, when))
+        print_error("%s\n", stage->text);
+    assert_non_null(strstr(stage->text, where));
+    assert_non_null(strstr(stage->text, when));
+}

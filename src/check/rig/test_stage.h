@@ -124,9 +124,22 @@ DXGKARG_BUILDPAGINGBUFFER stage_transfer(struct stage_pages *pages, uint64_t loc
                                          uint32_t first, uint32_t count);
 DXGKARG_BUILDPAGINGBUFFER stage_fill(uint64_t id, uint64_t local_page, uint32_t pattern);
 
+/* Addresses of the system process lead to these pages of the segment; 0: of system memory. */
+void stage_map_scratch(struct stage *stage, uint64_t va_page, uint32_t segment,
+                       const uint64_t *pages, uint32_t count);
+
+/* The whole texture from an address of the system process to another one, to the end of it. */
+void stage_move_virtually(struct stage *stage, uint64_t from_page, uint64_t to_page);
+
 /* A texture whose content the CPU wrote into these system pages. */
 void stage_make_texture(struct stage *stage, struct stage_pages *pages);
 void stage_assert_at(const struct stage *stage, uint64_t page, struct page_store *store,
                      uint64_t store_page);
+
+/* Nothing was reported, nor does the final check find anything. */
+void stage_assert_silent(struct stage *stage);
+/* One report, of the texture's content, that says where. */
+void stage_assert_reported(const struct stage *stage, uint64_t offset, const char *where,
+                           const char *when);
 
 #endif
