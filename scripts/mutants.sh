@@ -110,7 +110,7 @@ prepare() {
     [ -f "$tree/build/build.ninja" ] ||
         cmake -S "$tree" -B "$tree/build" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_C_FLAGS=-w -DDRYDOCK_DEBUG=1" \
             "$(command -v ld.lld >/dev/null && echo -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld)" >"$tree/cmake.log"
-    programs="$(printf '%s_tests ' $modules)$([ "$quick" = unit ] || echo drydock bench_tests)"
+    programs="$(printf '%s_tests ' $modules)$([ "$quick" = unit ] || { printf '%s_tests ' $sources; echo drydock bench_tests; })"
     # shellcheck disable=SC2086
     ninja -C "$tree/build" $programs >"$tree/build.log" 2>&1 &&
         { [ "$quick" = unit ] || "$tree/scripts/golden.sh" "$tree/build/drydock" --update; } ||
