@@ -422,5 +422,4 @@ void vidsch_reset_adapter(struct vidsch *vidsch, NTSTATUS status)
     }
     drop_paging_queues(vidsch, status);
     vidsch->is_running = was_running;
-    vidsch_run(vidsch);
 }

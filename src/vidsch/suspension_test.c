@@ -43,6 +43,7 @@ struct stage {
     int invalid;         /* the context that a reset hits; -1: none */
     unsigned timeouts, errors, queries;
     bool acknowledges; /* within the call */
+    bool cannot_reset; /* now */
 };
 
 static struct stage *stage_of(struct miniport *miniport)
@@ -173,7 +174,7 @@ static bool timed_out(void *context, unsigned node)
     struct stage *stage = context;
 
     stage->timeouts++;
-    return true;
+    return !stage->cannot_reset;
 }
 
 static void stage_init(struct stage *stage, enum vidsch_suspends suspends, enum vidsch_lists lists)
@@ -340,6 +341,25 @@ static void a_driver_that_refuses_ends_the_work_first(void **state)
     stage_fini(&stage);
 }
 
+/* The context counts as resumed: what it waits with goes to the driver. */
+static void a_driver_that_does_not_resume_is_in_error(void **state)
+{
+    struct test_packet p[2];
+    struct stage stage;
+
+    stage_init(&stage, VIDSCH_SUSPENDS_BUSY, VIDSCH_LISTS_NONE);
+    send(&stage, 0, &p[0], 'A');
+    vidsch_context_hold(stage.contexts[0]);
+    send(&stage, 0, &p[1], 'B');
+    acknowledge(&stage, 0, 1);
+    stage.resumes = STATUS_UNSUCCESSFUL;
+    vidsch_context_release(stage.contexts[0]);
+    assert_int_equal(stage.errors, 1);
+    expect_log(&stage, "A Sa1 Ra B ");
+    finish(&stage, 0, &p[1]);
+    stage_fini(&stage);
+}
+
 static void
 a_suspension_that_is_not_acknowledged_times_out_and_work_that_is_suspended_does_not(void **state)
 {
@@ -365,6 +385,28 @@ a_suspension_that_is_not_acknowledged_times_out_and_work_that_is_suspended_does_
     vidsch_watch(stage.vidsch, 100 + 11 * TIMEOUT);
     assert_int_equal(stage.timeouts, 2);
     finish(&stage, 0, &p);
+    stage_fini(&stage);
+}
+
+/* It is told again at once until somebody can act on it. */
+static void a_suspension_stays_late_until_it_can_be_acted_on(void **state)
+{
+    struct stage stage;
+
+    stage_init(&stage, VIDSCH_SUSPENDS_ALL, VIDSCH_LISTS_NONE);
+    vidsch_context_hold(stage.contexts[0]);
+    vidsch_watch(stage.vidsch, 0);
+    stage.cannot_reset = true;
+    for (unsigned i = 0; i < 3; i++) {
+        vidsch_watch(stage.vidsch, TIMEOUT + i);
+        assert_int_equal(stage.timeouts, 1 + i);
+    }
+    stage.cannot_reset = false;
+    for (unsigned i = 3; i < 6; i++)
+        vidsch_watch(stage.vidsch, TIMEOUT + i);
+    assert_int_equal(stage.timeouts, 4);
+    acknowledge(&stage, 0, 1);
+    vidsch_context_release(stage.contexts[0]);
     stage_fini(&stage);
 }
 
@@ -449,6 +491,21 @@ static void a_full_node_that_pages_is_not_suspended(void **state)
     vidsch_set_gate(stage.vidsch, VIDSCH_CLOSED); /* the paging packet has no end */
     vidsch_reset_adapter(stage.vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
     vidsch_context_destroy(paging);
+    stage_fini(&stage);
+}
+
+static void a_full_node_is_suspended_where_nothing_pages(void **state)
+{
+    struct test_packet p[8];
+    struct stage stage;
+
+    stage_init(&stage, VIDSCH_SUSPENDS_BUSY, VIDSCH_LISTS_NONE);
+    for (unsigned i = 0; i < 8; i++)
+        send(&stage, 0, &p[i], (char)('A' + i));
+    vidsch_context_hold(stage.contexts[0]);
+    expect_log(&stage, "A B C D E F G H Sa1 ");
+    vidsch_context_release(stage.contexts[0]);
+    finish(&stage, 0, &p[7]);
     stage_fini(&stage);
 }
 
@@ -654,11 +711,14 @@ int main(void)
         cmocka_unit_test(a_late_acknowledgement_is_not_that_of_the_next_suspension),
         cmocka_unit_test(contexts_may_be_suspended_for_each_reason_and_at_their_end),
         cmocka_unit_test(a_driver_that_refuses_ends_the_work_first),
+        cmocka_unit_test(a_driver_that_does_not_resume_is_in_error),
         cmocka_unit_test(
             a_suspension_that_is_not_acknowledged_times_out_and_work_that_is_suspended_does_not),
+        cmocka_unit_test(a_suspension_stays_late_until_it_can_be_acted_on),
         cmocka_unit_test(the_time_of_a_suspension_is_its_own),
         cmocka_unit_test(what_has_failed_retires_behind_what_is_suspended),
         cmocka_unit_test(a_full_node_that_pages_is_not_suspended),
+        cmocka_unit_test(a_full_node_is_suspended_where_nothing_pages),
         cmocka_unit_test(a_reset_of_the_adapter_ends_suspensions),
         cmocka_unit_test(a_reset_of_an_engine_costs_the_contexts_that_it_has_hit),
         cmocka_unit_test(what_a_queue_has_ended_is_complete_in_a_reset_of_its_engine),

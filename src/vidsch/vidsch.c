@@ -75,7 +75,6 @@ NTSTATUS vidsch_create(const struct base_services *services, struct miniport *mi
         node->reported_id = first_id - 1;
         node->completed_id = first_id - 1;
         node->heard_id = first_id - 1;
-        node->progress = first_id - 1;
         node->most_in_flight = config->hardware_queue_depth;
         node->faults.data = vidsch->faults + (size_t)i * config->hardware_queue_depth;
     }

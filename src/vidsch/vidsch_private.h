@@ -46,7 +46,7 @@ struct node {
     unsigned in_flight;    /* packets in submitted that the driver accepted */
     unsigned most_in_flight;
     unsigned queue_count;  /* contexts with a hardware queue */
-    uint64_t progress;     /* the last id of a queue's packet, or what stands for it at first */
+    uint64_t progress;     /* the last id of a queue's packet; 0: there was none */
     uint32_t next_id;      /* of the next packet */
     bool has_wrapped;      /* or will soon: ids leap no further */
     uint32_t submitted_id; /* last one that went to SubmitCommand */
