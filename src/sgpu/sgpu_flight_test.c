@@ -301,6 +301,36 @@ static void a_reset_drops_what_is_under_way_and_a_preemption_does_not(void **sta
     }
 }
 
+/* A packet waits for a copy when its node is reset: the end of a later copy starts nothing. */
+static void nothing_waits_any_more_behind_a_reset(void **state)
+{
+    struct sgpu_statistics before, after;
+    struct rig rig;
+
+    init(&rig, SGPU_STRAP_BOTH_WAYS, 0);
+    page_store_fill(rig.local, 0, PIECE, 1);
+    page_store_fill(rig.ram, OUT_PLACE, 2 * PIECE, 9);
+    rig_copy(&rig, 0, SYSTEM(OUT_PLACE), 0, PIECE);
+    rig_copy(&rig, 0, 8 * MiB, SYSTEM(OUT_PLACE), PIECE);
+    rig_submit(&rig, SGPU_NODE_COPY);
+    for (unsigned i = 0; i < 2; i++) /* the first one starts, and the second one waits for it */
+        assert_true(machine_run_next(rig.machine));
+    rig_write(&rig, SGPU_REG_NODE(SGPU_NODE_COPY) + SGPU_NODE_CONTROL, 4, SGPU_CONTROL_RESET);
+    rig_run(&rig);
+    assert_true(sgpu_is_idle(rig.gpu));
+    sgpu_get_statistics(rig.gpu, &before);
+    rig_copy(&rig, 0, SYSTEM(OUT_PLACE + PIECE), 0, PIECE);
+    rig_fill(&rig, 4 * MiB, PAGE_BYTES, 7);
+    rig_execute(&rig, SGPU_NODE_COPY);
+    rig_run(&rig);
+    sgpu_get_statistics(rig.gpu, &after);
+    assert_int_equal(after.packets - before.packets, 2);
+    assert_filled(rig.ram, OUT_PLACE, PIECE, 9);
+    assert_filled(rig.ram, OUT_PLACE + PIECE, PIECE, 1);
+    assert_true(sgpu_is_idle(rig.gpu));
+    rig_fini(&rig);
+}
+
 /* ---- The plainest model: the same packets in turn -------------------------------------------- */
 
 /* Where the packets of a random run read and write, in both memories; nothing else is there. */
@@ -479,6 +509,7 @@ int main(void)
         cmocka_unit_test(pieces_that_touch_are_remembered_as_one),
         cmocka_unit_test(a_fault_waits_for_what_is_in_front_of_it),
         cmocka_unit_test(a_reset_drops_what_is_under_way_and_a_preemption_does_not),
+        cmocka_unit_test(nothing_waits_any_more_behind_a_reset),
         cmocka_unit_test(random_packets_end_as_if_they_had_run_in_turn),
         cmocka_unit_test(copies_work_without_memory_to_remember_them),
     };

@@ -238,10 +238,10 @@ static void what_reaches_system_memory_is_told_while_it_is_watched(void **state)
 }
 
 /* The command lies in local memory, so that nothing but what it fills can be system memory. */
-static void system_memory_is_reached_by_its_address_and_through_slots(void **state)
+static void system_memory_is_reached_by_its_address_through_slots_and_the_agp_window(void **state)
 {
     static const struct sgpu_observer observer = {.system_reached = count_access};
-    const uint64_t commands = 2 * MiB, slot_page = 0x9000;
+    const uint64_t commands = 2 * MiB, slot_page = 0x9000, agp_page = 0xa;
     const struct {
         uint64_t to;
         bool is_system, is_fault;
@@ -249,11 +249,13 @@ static void system_memory_is_reached_by_its_address_and_through_slots(void **sta
         {0, false, false},
         {SGPU_PA_SYSTEM | 0x8000, true, false},
         {SGPU_PA_APERTURE, true, false},
+        {SGPU_PA_SYSTEM | MACHINE_AGP_BASE, true, false},
         {SGPU_PA_SYSTEM | 64 * MiB, false, true}, /* behind its end */
     };
     struct rig rig;
 
     rig_init(&rig);
+    assert_true(machine_iommu_map(machine_iommu(rig.machine), MACHINE_AGP, 0, 1, &agp_page));
     rig_gart(&rig, SGPU_OP_GART_WRITE, 0, 0, 1, &(uint64_t){slot_page / PAGE_BYTES});
     rig_execute(&rig, SGPU_NODE_COPY);
     for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
@@ -277,6 +279,7 @@ static void system_memory_is_reached_by_its_address_and_through_slots(void **sta
         assert_int_equal(count != 0, rows[i].is_system);
     }
     assert_int_equal(page_store_value(rig.ram, slot_page / PAGE_BYTES), 1);
+    assert_int_equal(page_store_value(rig.ram, agp_page), 1);
     rig_fini(&rig);
 }
 
@@ -323,7 +326,7 @@ int main(void)
         cmocka_unit_test(what_lies_in_a_row_behind_the_iommu_is_one_run),
         cmocka_unit_test(memory_behind_the_iommu_is_as_far_as_other_system_memory),
         cmocka_unit_test(what_reaches_system_memory_is_told_while_it_is_watched),
-        cmocka_unit_test(system_memory_is_reached_by_its_address_and_through_slots),
+        cmocka_unit_test(system_memory_is_reached_by_its_address_through_slots_and_the_agp_window),
         cmocka_unit_test(system_memory_is_reached_through_page_tables),
     };
 

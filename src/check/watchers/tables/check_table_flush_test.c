@@ -107,6 +107,7 @@ static void a_flush_serves_what_was_written_before_it(void **state)
             rig_write_memory(rig, &second, NO_MISTAKE);
         gpu_runs(rig, fence, 5);
         rig_complete(rig, 0, fence);
+        assert_int_equal(rig->counts.evaluated[RULE_TLB_002], 3); /* each flush once */
         if (is_in_order)
             rig_expect_silence(rig, RULE_TLB_006);
         else

@@ -224,6 +224,36 @@ RULE_KEPT(PT_019)
     map_one(rig, NO_MISTAKE);
 }
 
+/* Of more entries than the checker keeps until they are carried out, it keeps the last ones. */
+static void of_too_many_entries_the_last_ones_are_looked_at(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct rig_update many, wrong, last;
+    struct rig_memory memory;
+    uint32_t fence;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_make_memory(rig, &memory);
+    for (unsigned i = 0; i < 300; i++) {
+        rig_begin_map(rig, &many, RIG_VA + 0x10000, NULL, 32, 16);
+        rig_update(rig, &many);
+    }
+    rig_begin_map(rig, &wrong, RIG_VA + 0x40000, NULL, 64, 1);
+    rig_update(rig, &wrong);
+    rig_begin_map(rig, &last, RIG_VA + 0x80000, NULL, 65, 1);
+    rig_update(rig, &last);
+    fence = rig_submit(rig);
+    rig_write_memory(rig, &many, NO_MISTAKE);
+    rig_write_memory(rig, &wrong, WRITES_ELSEWHERE);
+    rig_write_memory(rig, &last, NO_MISTAKE);
+    rig_complete(rig, 0, fence);
+    rig_expect_only(rig, RULE_PT_019);
+    rig->walk = NULL;
+    rig_fini(rig);
+    free(rig);
+}
+
 /* A driver of the CPU's mode, which writes before it returns, or not. */
 static struct rig_update *current_update;
 
@@ -595,6 +625,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_writes_nothing_does_not_end_what_waits_before_it),
         cmocka_unit_test(the_entry_between_two_others_is_looked_at),
+        cmocka_unit_test(of_too_many_entries_the_last_ones_are_looked_at),
         cmocka_unit_test(an_operation_whose_first_part_has_run_is_no_mistake),
         cmocka_unit_test(what_commands_write_beside_their_entries_is_found),
         cmocka_unit_test(what_the_cpu_writes_beside_its_entries_is_found),
