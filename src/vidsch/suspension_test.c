@@ -631,6 +631,30 @@ static void an_engine_that_is_not_resumed_leaves_the_rest_to_a_reset_of_the_adap
     stage_fini(&stage);
 }
 
+/* On a node with queues: whatever the driver has of these, before it and behind it. */
+static void a_packet_without_a_queue_ends_by_its_fence(void **state)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED};
+    struct test_packet p[4];
+    struct stage stage;
+
+    stage_init(&stage, VIDSCH_SUSPENDS_NONE, VIDSCH_LISTS_NONE);
+    send(&stage, 0, &p[0], 'A');
+    send(&stage, 2, &p[1], 'B');
+    send(&stage, 1, &p[2], 'C');
+    send(&stage, 2, &p[3], 'D');
+    for (unsigned i = 1; i < 4; i += 2) {
+        data.DmaCompleted.SubmissionFenceId = p[i].base.fence_id;
+        vidsch_notify_interrupt(stage.vidsch, &data);
+        vidsch_notify_dpc(stage.vidsch);
+    }
+    expect_log(&stage, "A B C D -B -D ");
+    finish(&stage, 1, &p[2]);
+    finish(&stage, 0, &p[0]);
+    expect_log(&stage, "-C -A ");
+    stage_fini(&stage);
+}
+
 static void an_engine_is_switched_to_the_oldest_contexts(void **state)
 {
     struct test_packet p[4];
@@ -724,6 +748,7 @@ int main(void)
         cmocka_unit_test(what_a_queue_has_ended_is_complete_in_a_reset_of_its_engine),
         cmocka_unit_test(a_suspended_context_that_a_reset_has_hit_is_not_resumed),
         cmocka_unit_test(an_engine_that_is_not_resumed_leaves_the_rest_to_a_reset_of_the_adapter),
+        cmocka_unit_test(a_packet_without_a_queue_ends_by_its_fence),
         cmocka_unit_test(an_engine_is_switched_to_the_oldest_contexts),
         cmocka_unit_test(an_engine_is_switched_to_the_newest_contexts),
         cmocka_unit_test(the_list_of_an_engine_is_void_when_a_context_of_it_ends),
