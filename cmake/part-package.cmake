@@ -39,8 +39,8 @@ the documented contract.")
 set(CPACK_DEBIAN_DRYDOCK_PACKAGE_NAME drydock)
 set(CPACK_DEBIAN_DRYDOCK_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DRYDOCK_PACKAGE_DEPENDS "drydock-headers ${same}")
-set(CPACK_DEBIAN_DRYDOCK_PACKAGE_RECOMMENDS "clang, lld, llvm")
-set(CPACK_DEBIAN_DRYDOCK_PACKAGE_SUGGESTS "libvidmm-dev ${same}, make, cmake")
+set(CPACK_DEBIAN_DRYDOCK_PACKAGE_RECOMMENDS "clang, lld, llvm, make")
+set(CPACK_DEBIAN_DRYDOCK_PACKAGE_SUGGESTS "libvidmm-dev ${same}, cmake")
 
 set(CPACK_COMPONENT_DRYDOCK-HEADERS_DESCRIPTION "headers of the WDDM display driver interface
 Written from the public documentation; for drivers that drydock cc builds,

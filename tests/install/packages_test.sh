@@ -50,6 +50,10 @@ for file in usr/bin/drydock usr/share/man/man1/drydock-check.1.gz usr/share/man/
     [ -e "$root/$file" ] || fail "no $file"
 done
 dpkg-deb -f "$packages"/drydock_*.deb Depends | grep -q 'libc6' || fail "drydock depends on no libc6"
+# What the driver of `drydock new` is built and checked with comes along.
+for tool in clang lld llvm make; do
+    dpkg-deb -f "$packages"/drydock_*.deb Recommends | grep -qw $tool || fail "drydock recommends no $tool"
+done
 if command -v lintian >/dev/null; then
     lintian --fail-on error "$packages"/*.deb >"$work/lintian" 2>&1 || { cat "$work/lintian"; fail "lintian"; }
     echo "lintian: $(grep -c '^W:' "$work/lintian" || :) warnings, no errors"
