@@ -1,6 +1,6 @@
 #!/bin/sh
 # An installation is used as others would: the library by CMake and by pkg-config, the program from where it is,
-# and a new driver's own CMake build.
+# and a new driver's own CMake build. What was installed goes again.
 #
 # Usage: install_test.sh CMAKE BUILD SOURCE SANITIZERS
 set -eu
@@ -29,6 +29,21 @@ if command -v pkg-config >/dev/null; then
     run cc -o "$work/uses-pc" $(pkg-config --cflags vidmm) "$source/tests/install/uses-vidmm/main.c" \
         $(pkg-config --libs vidmm)
     run env LD_LIBRARY_PATH="$(dirname "$PKG_CONFIG_PATH")" "$work/uses-pc"
+fi
+
+# `make uninstall` takes what was installed, by its list (another test may write one meanwhile), and nothing else.
+if command -v make >/dev/null; then
+    list=$work/source/build/release/install_manifest.txt
+    mkdir -p "$work/source/build/release"
+    until [ -e "$list" ] && ! grep -qv "^$work/a prefix/" "$list"; do
+        run "$cmake" --install "$build" --prefix "$work/a prefix"
+        cp "$build/install_manifest.txt" "$list"
+    done
+    touch "$work/a prefix/bin/other" "$work/a prefix/share/drydock/cases/mine.case"
+    run make -C "$work/source" -f "$source/Makefile" uninstall
+    left=$(cd "$work/a prefix" && find . \( ! -type d -o -iname '*vidmm*' \) | sort | tr '\n' ' ')
+    [ "$left" = "./bin/other ./share/drydock/cases/mine.case " ] || { echo "FAILED: uninstall has left: $left"; exit 1; }
+    [ ! -e "$list" ] || { echo "FAILED: uninstall keeps its list"; exit 1; }
 fi
 
 cd "$work"
