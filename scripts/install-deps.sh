@@ -1,14 +1,15 @@
 #!/bin/sh
 # Installs the Debian packages that the build and the tests need and that are not there yet. With DRYDOCK_DEPS=run
-# those that the program needs alone, with action those of action.yml.
+# those that the program needs alone, with package those that packages of it need, with action those of action.yml.
 set -eu
 
 packages="cmake ninja-build gcc g++ clang clang-format lld llvm pkg-config libcmocka-dev libjansson-dev libsqlite3-dev libzstd-dev zlib1g-dev libzydis-dev protobuf-compiler
-gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 rustc libstd-rust-dev-windows bindgen"
+gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 rustc libstd-rust-dev-windows bindgen dpkg-dev file"
 
 run_packages="cmake ninja-build gcc g++ pkg-config libjansson-dev libsqlite3-dev libzstd-dev zlib1g-dev libzydis-dev"
 case ${DRYDOCK_DEPS:-} in
 run) packages=$run_packages ;;
+package) packages="$run_packages dpkg-dev file" ;; # CPack asks both which libraries the program needs
 action) packages="$run_packages clang lld llvm make" ;; # what action.yml needs: drivers are built, too
 esac
 

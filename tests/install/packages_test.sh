@@ -7,8 +7,8 @@ cpack=$1
 build=$2
 source=$3
 [ -z "$4" ] || { echo "skipped: packages with sanitizers are not for others"; exit 0; }
-for tool in dpkg-deb dpkg-shlibdeps gzip; do
-    command -v $tool >/dev/null || { echo "skipped: no $tool (Debian: dpkg-dev)"; exit 0; }
+for tool in dpkg-deb dpkg-shlibdeps file gzip; do
+    command -v $tool >/dev/null || { echo "skipped: no $tool (Debian: dpkg-dev, file)"; exit 0; }
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
