@@ -66,6 +66,9 @@ case $said in
 *) fail "the program says '$said'" ;;
 esac
 
+build/release/drydock run cases/first-page-in.case --report --out "$work/run" >"$work/run.log" 2>&1 || :
+[ -s "$work/run/report.html" ] || { cat "$work/run.log"; fail "the program makes no reports"; }
+
 step "tests"
 ctest --test-dir build/release -j "$jobs" -R "$tests" --no-tests=error --output-on-failure >"$work/tests.log" ||
     { tail -60 "$work/tests.log"; fail "tests"; }
