@@ -29,6 +29,8 @@
 #define STRSAFE_FILL_ON_FAILURE         0x00000400 /* failure: all but a terminator at the end */
 #define STRSAFE_NULL_ON_FAILURE         0x00000800 /* failure: the empty text */
 #define STRSAFE_NO_TRUNCATION           0x00001000 /* too long: what was there before */
+#define STRSAFE_FILL_BEHIND             STRSAFE_FILL_BEHIND_NULL
+#define STRSAFE_ZERO_LENGTH_ON_FAILURE  STRSAFE_NULL_ON_FAILURE
 #define STRSAFE_FILL_BYTE(byte)         ((ULONG)(((byte)&0xff) | STRSAFE_FILL_BEHIND_NULL))
 #define STRSAFE_FAILURE_BYTE(byte)      ((ULONG)(((byte)&0xff) | STRSAFE_FILL_ON_FAILURE))
 #define STRSAFE_GET_FILL_PATTERN(flags) ((int)((flags)&0xff))

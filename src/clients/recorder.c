@@ -696,6 +696,14 @@ void recorder_case_before(struct recorder_case *recorder, void *client,
             drop_all_of(recorder, process, NULL, context);
         break;
     }
+    case D3DKMT_FN_DestroyHwQueue: {
+        const struct seen_object *queue = seen_find(
+            process, ((const D3DKMT_DESTROYHWQUEUE *)call->arguments)->hHwQueue, SEEN_HW_QUEUE);
+
+        if (queue) /* what waited in it is dropped with it */
+            drop_all_of(recorder, process, NULL, queue->context);
+        break;
+    }
     default:
         break;
     }

@@ -204,6 +204,14 @@ static void unmap_of(struct seen_process *process, const struct seen_object *all
     process->mapping_count = kept;
 }
 
+/* A hardware queue ends when what runs has ended, and what waits in it is dropped. */
+static void forget_queued(struct seen_object *context)
+{
+    memset(context->signals, 0, sizeof context->signals);
+    memset(context->awaited, 0, sizeof context->awaited);
+    context->next_signal = 0;
+}
+
 static void destroy(struct seen_object *object)
 {
     struct seen_object *other;
@@ -215,8 +223,9 @@ static void destroy(struct seen_object *object)
         unmap_of(object->process, object);
     if (object->kind == SEEN_QUEUE || object->kind == SEEN_HW_QUEUE)
         destroy(object->fence);
-    if (object->kind != SEEN_DEVICE && object->kind != SEEN_RESOURCE &&
-        object->kind != SEEN_CONTEXT)
+    if (object->kind == SEEN_HW_QUEUE)
+        forget_queued(object->context);
+    if (object->kind != SEEN_DEVICE && object->kind != SEEN_RESOURCE && !object->is_for_hw_queues)
         return;
     list_for_each (other, &object->process->fences, struct seen_object, link) {
         if (object->kind == SEEN_DEVICE && other->device == object)

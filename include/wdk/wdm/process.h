@@ -87,7 +87,7 @@ extern POBJECT_TYPE *PsProcessType;
 /*
  * What is registered has to be taken back before the driver is unloaded. Nobody calls it here: no
  * process, thread or image of user mode comes or goes. STATUS_INVALID_PARAMETER: it is registered
- * already, or, with Remove, it is not.
+ * already; STATUS_PROCEDURE_NOT_FOUND: it is to be removed, and is not.
  */
 NTKERNELAPI NTSTATUS NTAPI
 PsSetCreateProcessNotifyRoutine(PCREATE_PROCESS_NOTIFY_ROUTINE NotifyRoutine, BOOLEAN Remove);

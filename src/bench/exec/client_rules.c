@@ -369,6 +369,17 @@ static void check_awaited(struct client_rules *rules, const struct seen_object *
     }
 }
 
+/* The waits of the GPU that stand in a queue go with it. */
+static void drop_waits_of(struct client_rules *rules, const struct seen_object *context)
+{
+    for (unsigned i = 0; i < MOST_WAITS; i++) {
+        struct wait *wait = &rules->waits[i];
+
+        if (wait->process == rules->process && !wait->call && wait->context == context)
+            wait->process = NULL;
+    }
+}
+
 static void destroy_fence(struct client_rules *rules, D3DKMT_HANDLE handle)
 {
     const struct seen_object *fence = seen_find(rules->process, handle, SEEN_FENCE);
@@ -416,6 +427,8 @@ static void destroy_hw_queue(struct client_rules *rules, D3DKMT_HANDLE handle)
 
     if (queue && queue->fence)
         check_awaited(rules, queue->fence, queue->context);
+    if (queue)
+        drop_waits_of(rules, queue->context);
 }
 
 static void submit_to_hw_queue(struct client_rules *rules,
@@ -700,7 +713,7 @@ static bool has_much_private_data(const struct client_rules *rules)
 
         return arguments->pPrivateDriverData &&
                arguments->NumPrimaries <= D3DDDI_MAX_WRITTEN_PRIMARIES &&
-               (!arguments->NumPrimaries || arguments->WrittenPrimaries) &&
+               (!arguments->NumPrimaries || arguments->WrittenPrimaries) && work->hw_queue->fence &&
                work->progress_id > work->hw_queue->fence->last_signal &&
                work->progress_id != UINT64_MAX;
     }

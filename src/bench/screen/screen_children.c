@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define TOLD_WITHIN_NS UINT64_C(100000000) /* a driver may wait until contacts rest */
+#define MOST_ROUNDS    64u                 /* of changes that bring calls that bring changes */
 
 static bool is_video_output(const DXGK_CHILD_DESCRIPTOR *child)
 {
@@ -109,10 +110,22 @@ static void note_change(struct screen *screen, ULONG child, bool is_connected)
     screen->changes[screen->change_count++] = (struct screen_change){child, is_connected};
 }
 
+/* The child of that number, if it is a video output; else NULL. */
+static const DXGK_CHILD_DESCRIPTOR *find_output(const struct screen *screen, ULONG child)
+{
+    for (ULONG i = 0; i < screen->children; i++) {
+        if (screen->relations[i].ChildUid == child && is_video_output(&screen->relations[i]))
+            return &screen->relations[i];
+    }
+    return NULL;
+}
+
 void screen_child_changed(void *context, const DXGK_CHILD_STATUS *status)
 {
-    if (status->Type == StatusConnection)
-        note_change(context, status->ChildUid, status->HotPlug.Connected);
+    struct screen *screen = context;
+
+    if (status->Type == StatusConnection && find_output(screen, status->ChildUid))
+        note_change(screen, status->ChildUid, status->HotPlug.Connected);
 }
 
 /* The monitor of the target has gone: another one's is shown, or nothing. */
@@ -146,8 +159,14 @@ static void attend(struct screen *screen, const struct screen_change *change)
 
 void screen_attend(struct screen *screen)
 {
-    while (screen->change_count && !screen->is_over) {
+    for (unsigned round = 0; screen->change_count && !screen->is_over; round++) {
         const struct screen_change change = screen->changes[0];
+
+        if (round == MOST_ROUNDS) {
+            screen_give_up(screen, "its children come and go without end, each time in the calls "
+                                   "that the change before has brought");
+            return;
+        }
 
         screen->change_count--;
         memmove(screen->changes, screen->changes + 1,
@@ -167,26 +186,21 @@ static void poll_children(struct screen *screen)
     }
 }
 
-static bool has_interruptible_child(const struct screen *screen)
-{
-    for (ULONG i = 0; i < screen->children; i++) {
-        if (is_video_output(&screen->relations[i]) &&
-            screen->relations[i].ChildCapabilities.HpdAwareness == HpdAwarenessInterruptible)
-            return true;
-    }
-    return false;
-}
-
 void screen_plugged(struct screen *screen, bool is_plugged)
 {
     struct check_client_event event = {.kind = CHECK_CLIENT_PLUGGED, .is_plugged = is_plugged};
+    const DXGK_CHILD_DESCRIPTOR *child; /* that is shown, or was shown last */
 
     if (screen->is_over)
         return;
+    screen_attend(screen); /* what was told before is of something else */
+    child = find_output(screen, screen->target);
     screen_pass(screen, TOLD_WITHIN_NS);
     for (unsigned i = 0; i < screen->change_count; i++)
-        event.is_told |= screen->changes[i].is_connected == is_plugged;
-    if (screen->config.check && has_interruptible_child(screen))
+        event.is_told |= screen->changes[i].child == screen->target &&
+                         screen->changes[i].is_connected == is_plugged;
+    if (screen->config.check && child &&
+        child->ChildCapabilities.HpdAwareness == HpdAwarenessInterruptible)
         check_client(screen->config.check, &event);
     poll_children(screen);
     screen_attend(screen);

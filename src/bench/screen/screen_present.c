@@ -271,7 +271,7 @@ void screen_move_pointer(struct screen *screen)
     const D3DKMDT_GRAPHICS_RENDERING_FORMAT *format = &screen->mode.Format.Graphics;
     DXGKARG_SETPOINTERPOSITION arg = {.VidPnSourceId = SCREEN_SOURCE};
 
-    if (screen->is_over || !screen->caps.PointerCaps.Value ||
+    if (screen->is_over || !screen->is_visible || !screen->caps.PointerCaps.Value ||
         !screen_has(screen, MINIPORT_DDI_SetPointerPosition) ||
         !screen_has(screen, MINIPORT_DDI_SetPointerShape))
         return;

@@ -137,8 +137,9 @@ static NTSTATUS remove_routine(const char *service, enum routine_kind kind, cons
 
 static NTSTATUS set_process_routine(const char *service, const void *routine, BOOLEAN is_removed)
 {
-    return is_removed ? remove_routine(service, ROUTINE_PROCESS, routine, STATUS_INVALID_PARAMETER)
-                      : set_routine(service, ROUTINE_PROCESS, routine);
+    return is_removed
+               ? remove_routine(service, ROUTINE_PROCESS, routine, STATUS_PROCEDURE_NOT_FOUND)
+               : set_routine(service, ROUTINE_PROCESS, routine);
 }
 
 NTSTATUS NTAPI PsSetCreateProcessNotifyRoutine(PCREATE_PROCESS_NOTIFY_ROUTINE NotifyRoutine,

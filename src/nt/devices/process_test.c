@@ -62,7 +62,7 @@ static void a_routine_is_registered_once_and_has_to_go(void **state)
     test_find_leftovers();
     assert_int_equal(test.left_count, 3);
     assert_int_equal(PsSetCreateProcessNotifyRoutine(on_process, TRUE), STATUS_SUCCESS);
-    assert_int_equal(PsSetCreateProcessNotifyRoutine(on_process, TRUE), STATUS_INVALID_PARAMETER);
+    assert_int_equal(PsSetCreateProcessNotifyRoutine(on_process, TRUE), STATUS_PROCEDURE_NOT_FOUND);
     assert_int_equal(PsRemoveCreateThreadNotifyRoutine(on_thread), STATUS_SUCCESS);
     assert_int_equal(PsRemoveCreateThreadNotifyRoutine(on_thread), STATUS_PROCEDURE_NOT_FOUND);
     assert_int_equal(PsRemoveLoadImageNotifyRoutine(on_image), STATUS_SUCCESS);
