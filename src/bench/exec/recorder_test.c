@@ -278,6 +278,53 @@ static void work_of_hardware_queues_is_in_the_record(void **state)
     free(text);
 }
 
+/* A copy waits in a queue that goes; the context's next queue does another one. */
+static void copy_behind_a_queue_that_went(struct exec_session *session)
+{
+    D3DKMT_CREATEHWQUEUE first, second, next;
+    struct test_buffer from, dropped, to;
+    struct test_client client;
+    const UINT64 seven = 7;
+
+    session->recorder = recorder_case_create(session->seen);
+    assert_non_null(session->recorder);
+    test_client_start(&client, session);
+    make_queue(&client, &first);
+    make_queue(&client, &second);
+    test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &from);
+    test_resident_buffer(&client, SGPU_UMD_NO_APERTURE, MIB, &dropped);
+    test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &to);
+    test_fill(test_lock(&client, &from), MIB, 3);
+    assert_int_equal(TEST_CALL(&client, SubmitWaitForSyncObjectsToHwQueue,
+                               &((D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE){
+                                   .hHwQueue = first.hHwQueue,
+                                   .ObjectCount = 1,
+                                   .ObjectHandleArray = &second.hHwQueueProgressFence,
+                                   .FenceValueArray = &seven})),
+                     STATUS_SUCCESS);
+    queue_copy(&client, first.hHwQueue, dropped.va, from.va);
+    assert_int_equal(
+        TEST_CALL(&client, DestroyHwQueue, &((D3DKMT_DESTROYHWQUEUE){.hHwQueue = first.hHwQueue})),
+        STATUS_SUCCESS);
+    next = (D3DKMT_CREATEHWQUEUE){.hHwContext = first.hHwContext};
+    assert_int_equal(TEST_CALL(&client, CreateHwQueue, &next), STATUS_SUCCESS);
+    queue_copy(&client, next.hHwQueue, to.va, from.va);
+    while (*(const volatile UINT64 *)next.HwQueueProgressFenceCPUVirtualAddress < 7)
+        assert_true(exec_step(session));
+    test_expect(test_lock(&client, &to), MIB, 3);
+    test_client_close(&client);
+    finish(session);
+}
+
+static void work_that_went_with_its_queue_is_not_in_the_record(void **state)
+{
+    test_on_board_with_queues(LOCAL_BYTES, copy_behind_a_queue_that_went, TEST_NO_FAULTS);
+    assert_non_null(strstr(text, "\nsubmit c2 a2@0+1048576:r a4@0+1048576:w=0x"));
+    assert_null(strstr(text, "a3@0+1048576:w"));
+    play(text);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +332,7 @@ int main(void)
         cmocka_unit_test(what_is_destroyed_behind_held_work_is_freed_behind_it),
         cmocka_unit_test(work_over_mappings_side_by_side_is_lawful_and_in_the_record),
         cmocka_unit_test(work_of_hardware_queues_is_in_the_record),
+        cmocka_unit_test(work_that_went_with_its_queue_is_not_in_the_record),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
