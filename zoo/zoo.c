@@ -51,6 +51,11 @@ const struct zoo_defect *zoo_lawful_at(unsigned index)
     return row_at(lawful, sizeof lawful / sizeof lawful[0], index);
 }
 
+bool zoo_suits_image(const struct zoo_defect *defect, bool is_display_only)
+{
+    return defect->is_display_only == is_display_only && !defect->calls_functions;
+}
+
 const struct zoo_defect *zoo_find(const char *id)
 {
     const struct zoo_defect *defect;

@@ -6,13 +6,14 @@
  *            the modelled GPU where a defect changes commands. Nothing of the bench knows it: the
  *            command line makes each defect a driver, "zoo:ID".
  * Model      A defect is a layer right above the reference driver (which stays clean), or above
- * that of display-only drivers. It deviates in one documented way: it alters arguments on their way
- * in, or bytes, pointers, statuses and timing on their way out. The patterns are those of real
- * drivers and of the contract. Each stands in the table of its file (zoo_paging.c, ...); zoo.c
- * lists the files. A lawful driver is such a layer, too: it does what is unusual and what the
- * contract allows, so that a finding about it is the bench's mistake. Lawful drivers stand in
- * zoo_lawful_paging.c, _work.c and _memory.c. Ownership  create gives a miniport that owns next; on
- * failure next is still the caller's.
+ *            that of display-only drivers, that deviates in one documented way: it alters arguments
+ *            on their way in, or bytes, pointers, statuses and timing on their way out. The
+ *            patterns are those of real drivers and of the contract. Each stands in the table of
+ *            its file (zoo_paging.c, ...); zoo.c lists the files. A lawful driver is such a layer,
+ *            too: it does what is unusual and what the contract allows, so that a finding about it
+ *            is the bench's mistake. Lawful drivers stand in zoo_lawful_paging.c, _work.c and
+ *            _memory.c.
+ * Ownership  create gives a miniport that owns next; on failure next is still the caller's.
  */
 #ifndef DRYDOCK_ZOO_ZOO_H
 #define DRYDOCK_ZOO_ZOO_H
@@ -107,6 +108,8 @@ const struct zoo_defect *zoo_defect_at(unsigned index);
 const struct zoo_defect *zoo_lawful_at(unsigned index);
 /* Of both kinds; NULL: there is none. */
 const struct zoo_defect *zoo_find(const char *id);
+/* It can be played over an image of that kind. */
+bool zoo_suits_image(const struct zoo_defect *defect, bool is_display_only);
 
 NTSTATUS zoo_create(const struct zoo_defect *defect, const struct base_services *services,
                     struct miniport *next, struct miniport **out_layer);

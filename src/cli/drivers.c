@@ -43,7 +43,8 @@ static bool find_defect(const char *name, struct run_driver *out_driver)
         return false;
     snprintf(id, sizeof id, "%.*s", (int)(at ? at - name - 4 : 63), name + 4);
     defect = zoo_find(id);
-    if (!defect || (at && (defect->calls_functions || !driver_file_find(at + 1, out_driver))))
+    if (!defect || (at && (!driver_file_find(at + 1, out_driver) ||
+                           !zoo_suits_image(defect, out_driver->is_display_only))))
         return false;
     if (!at && defect->is_display_only)
         run_display_driver(out_driver);

@@ -129,13 +129,12 @@ static void draw_kinds(uint64_t seed, struct settings *settings)
 /* Every second seed of a display-only driver; the case is another one's in nothing else. */
 static bool draws_monitors(uint64_t seed, const struct campaign_options *options)
 {
-    struct run_driver driver;
     struct rng rng;
 
     campaign_stream_of(seed, STREAM_SHOWS, &rng);
     rng_next(&rng); /* is for primaries, which such a driver does not have */
-    return options && options->driver && run_find_driver(options->driver, &driver) &&
-           driver.is_display_only && rng_chance(&rng, 1, 2);
+    return options && options->driver && run_is_display_only(options->driver) &&
+           rng_chance(&rng, 1, 2);
 }
 
 bool campaign_draw_workload(uint64_t seed, const struct campaign_options *options,

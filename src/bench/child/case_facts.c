@@ -45,11 +45,10 @@ static struct facts collect(const struct run_config *config, const struct worklo
 bool case_contradiction(const struct run_config *config, const struct workload *workload,
                         const struct journal_tally *tally, char *why, size_t why_bytes)
 {
-    struct run_driver driver;
-    const bool is_display_only = run_find_driver(config->driver, &driver) && driver.is_display_only;
-    /* Lines about memory are not played of such a driver. */
-    const struct facts facts =
-        is_display_only ? (struct facts){.may_end_early = true} : collect(config, workload);
+    /* Lines about memory are not played of a display-only driver. */
+    const struct facts facts = run_is_display_only(config->driver)
+                                   ? (struct facts){.may_end_early = true}
+                                   : collect(config, workload);
     const bool is_whole = !facts.may_end_early;
     const uint64_t ended = tally->submissions + tally->failed + tally->aborted;
     const struct {

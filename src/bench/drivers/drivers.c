@@ -139,14 +139,19 @@ static void choose_gpu(struct run_config *config)
             run_find_driver(config->driver, &driver) ? run_driver_gpu(&driver) : RUN_GPU_DRYDOCK;
 }
 
+bool run_is_display_only(const char *name)
+{
+    struct run_driver driver;
+
+    return run_find_driver(name, &driver) && driver.is_display_only;
+}
+
 #define SCREEN_BYTES (16 * MiB) /* that the processor sees: a frame buffer and more */
 
 /* What a display-only driver's device has at least, however little memory a case is about. */
 static void make_room_for_screen(struct run_config *config)
 {
-    struct run_driver driver;
-
-    if (!run_find_driver(config->driver, &driver) || !driver.is_display_only)
+    if (!run_is_display_only(config->driver))
         return;
     config->local_bytes = max_u64(config->local_bytes, SCREEN_BYTES);
     config->visible_bytes = max_u64(config->visible_bytes, SCREEN_BYTES);

@@ -57,6 +57,8 @@ typedef bool run_driver_finder(const char *name, struct run_driver *out_driver);
 /* Once, at start. */
 void run_add_drivers(run_driver_finder *find);
 bool run_find_driver(const char *name, struct run_driver *out_driver);
+/* The driver of that name manages no memory; false, too: there is none of that name. */
+bool run_is_display_only(const char *name);
 
 /* The levels that it has, from 0: false behind the last. The first of a model is its default. */
 bool run_driver_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,

@@ -21,24 +21,6 @@ struct world {
     bool breaks;
 };
 
-static D3DKMT_HANDLE make_context(struct world *world, bool for_queues)
-{
-    D3DKMT_CREATECONTEXTVIRTUAL create = {.NodeOrdinal = SGPU_NODE_RENDER};
-
-    create.hDevice = world->client.device;
-    create.Flags.HwQueueSupported = for_queues;
-    assert_int_equal(TEST_CALL(&world->client, CreateContextVirtual, &create), STATUS_SUCCESS);
-    return create.hContext;
-}
-
-static NTSTATUS make_queue(struct world *world, D3DKMT_HANDLE context, UINT flags,
-                           D3DKMT_CREATEHWQUEUE *out)
-{
-    *out = (D3DKMT_CREATEHWQUEUE){.hHwContext = context};
-    out->Flags.Value = flags;
-    return TEST_CALL(&world->client, CreateHwQueue, out);
-}
-
 static NTSTATUS submit_at(struct world *world, D3DKMT_HANDLE queue, uint64_t id, uint64_t va,
                           UINT bytes)
 {
@@ -162,14 +144,16 @@ static void QUEUE_FLAGS(struct world *world)
     const D3DDDI_CREATEHWQUEUEFLAGS kept = {{{.DisableGpuTimeout = 1}}},
                                     broken = {{{.NoKmdAccess = 1}}};
 
-    make_queue(world, make_context(world, true), world->breaks ? broken.Value : kept.Value, &queue);
+    test_make_queue(&world->client, test_make_context(&world->client, true),
+                    world->breaks ? broken.Value : kept.Value, &queue);
 }
 
 static void QUEUE_CONTEXT(struct world *world)
 {
     D3DKMT_CREATEHWQUEUE queue;
 
-    assert_int_equal(make_queue(world, make_context(world, !world->breaks), 0, &queue),
+    assert_int_equal(test_make_queue(&world->client,
+                                     test_make_context(&world->client, !world->breaks), 0, &queue),
                      world->breaks ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS);
 }
 
@@ -317,7 +301,9 @@ static void NEVER_SIGNALLED(struct world *world)
 
     assert_int_equal(wait_in(world, world->queue.hHwQueue, fence, 1), STATUS_SUCCESS);
     copy_a(world);
-    assert_int_equal(make_queue(world, make_context(world, true), 0, &other), STATUS_SUCCESS);
+    assert_int_equal(
+        test_make_queue(&world->client, test_make_context(&world->client, true), 0, &other),
+        STATUS_SUCCESS);
     assert_int_equal(
         wait_in(world, other.hHwQueue, world->queue.hHwQueueProgressFence, world->breaks ? 2 : 1),
         STATUS_SUCCESS);
@@ -380,7 +366,9 @@ static void FENCE_AWAITED(struct world *world)
     const D3DKMT_HANDLE fence = make_fence(world);
     D3DKMT_CREATEHWQUEUE other;
 
-    assert_int_equal(make_queue(world, make_context(world, true), 0, &other), STATUS_SUCCESS);
+    assert_int_equal(
+        test_make_queue(&world->client, test_make_context(&world->client, true), 0, &other),
+        STATUS_SUCCESS);
     assert_int_equal(wait_in(world, world->queue.hHwQueue, fence, 1), STATUS_SUCCESS);
     copy_a(world);
     assert_int_equal(wait_in(world, world->breaks ? other.hHwQueue : world->queue.hHwQueue,
@@ -444,8 +432,9 @@ static void play(struct exec_session *session)
                          &world.a);
     test_resident_buffer(&world.client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB,
                          &world.b);
-    world.context = make_context(&world, true);
-    assert_int_equal(make_queue(&world, world.context, 0, &world.queue), STATUS_SUCCESS);
+    world.context = test_make_context(&world.client, true);
+    assert_int_equal(test_make_queue(&world.client, world.context, 0, &world.queue),
+                     STATUS_SUCCESS);
     world.progress = world.queue.HwQueueProgressFenceCPUVirtualAddress;
     rows[current].play(&world);
     test_client_close(&world.client);

@@ -18,24 +18,6 @@ struct world {
     uint8_t *from, *to;
 };
 
-static D3DKMT_HANDLE make_context(struct world *world, bool for_queues)
-{
-    D3DKMT_CREATECONTEXTVIRTUAL create = {.NodeOrdinal = SGPU_NODE_RENDER};
-
-    create.hDevice = world->client.device;
-    create.Flags.HwQueueSupported = for_queues;
-    assert_int_equal(TEST_CALL(&world->client, CreateContextVirtual, &create), STATUS_SUCCESS);
-    return create.hContext;
-}
-
-static NTSTATUS make_queue(struct world *world, D3DKMT_HANDLE context, UINT flags,
-                           D3DKMT_CREATEHWQUEUE *out)
-{
-    *out = (D3DKMT_CREATEHWQUEUE){.hHwContext = context};
-    out->Flags.Value = flags;
-    return TEST_CALL(&world->client, CreateHwQueue, out);
-}
-
 static NTSTATUS destroy_queue(struct world *world, D3DKMT_HANDLE queue)
 {
     return TEST_CALL(&world->client, DestroyHwQueue, &((D3DKMT_DESTROYHWQUEUE){queue}));
@@ -52,8 +34,9 @@ static void start(struct world *world, struct exec_session *session)
     world->to = test_lock(&world->client, &world->b);
     test_fill(world->from, MIB, 5);
     memset(world->to, 0, MIB);
-    world->context = make_context(world, true);
-    assert_int_equal(make_queue(world, world->context, 0, &world->queue), STATUS_SUCCESS);
+    world->context = test_make_context(&world->client, true);
+    assert_int_equal(test_make_queue(&world->client, world->context, 0, &world->queue),
+                     STATUS_SUCCESS);
     assert_true(world->queue.hHwQueue && world->queue.hHwQueueProgressFence &&
                 world->queue.HwQueueProgressFenceGPUVirtualAddress);
     world->progress = world->queue.HwQueueProgressFenceCPUVirtualAddress;
@@ -174,7 +157,8 @@ static void queue_again(struct exec_session *session)
         D3DKMT_CREATEHWQUEUE second;
 
         assert_int_equal(submit(&world, 10 - i, i), STATUS_SUCCESS);
-        assert_int_equal(make_queue(&world, world.context, 0, &second), STATUS_NOT_SUPPORTED);
+        assert_int_equal(test_make_queue(&world.client, world.context, 0, &second),
+                         STATUS_NOT_SUPPORTED);
         if (i % 2)
             assert_int_equal(wait_by_cpu(&world, world.queue.hHwQueueProgressFence, 10 - i),
                              STATUS_SUCCESS);
@@ -182,7 +166,8 @@ static void queue_again(struct exec_session *session)
             assert_true(exec_step(session));
         assert_int_equal(destroy_queue(&world, world.queue.hHwQueue), STATUS_SUCCESS);
         assert_int_equal(submit(&world, 20, i), STATUS_INVALID_PARAMETER);
-        assert_int_equal(make_queue(&world, world.context, 0, &world.queue), STATUS_SUCCESS);
+        assert_int_equal(test_make_queue(&world.client, world.context, 0, &world.queue),
+                         STATUS_SUCCESS);
         world.progress = world.queue.HwQueueProgressFenceCPUVirtualAddress;
         assert_int_equal(*world.progress, 0);
     }
@@ -206,14 +191,18 @@ static void err(struct exec_session *session)
     struct world world;
 
     start(&world, session);
-    assert_int_equal(make_queue(&world, world.context, 0, &queue), STATUS_NOT_SUPPORTED);
-    assert_int_equal(make_queue(&world, 0x7777, 0, &queue), STATUS_INVALID_PARAMETER);
-    assert_int_equal(make_queue(&world, world.client.context, 0, &queue), STATUS_INVALID_PARAMETER);
+    assert_int_equal(test_make_queue(&world.client, world.context, 0, &queue),
+                     STATUS_NOT_SUPPORTED);
+    assert_int_equal(test_make_queue(&world.client, 0x7777, 0, &queue), STATUS_INVALID_PARAMETER);
+    assert_int_equal(test_make_queue(&world.client, world.client.context, 0, &queue),
+                     STATUS_INVALID_PARAMETER);
     assert_int_equal(queue.hHwQueue, 0);
-    world.context = make_context(&world, true);
-    assert_int_equal(make_queue(&world, world.context, 1u << 31, &queue), STATUS_INVALID_PARAMETER);
-    assert_int_equal(make_queue(&world, world.context, 1u << 4, &queue), STATUS_NOT_SUPPORTED);
-    assert_int_equal(make_queue(&world, world.context, 1, &queue), STATUS_SUCCESS);
+    world.context = test_make_context(&world.client, true);
+    assert_int_equal(test_make_queue(&world.client, world.context, 1u << 31, &queue),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(test_make_queue(&world.client, world.context, 1u << 4, &queue),
+                     STATUS_NOT_SUPPORTED);
+    assert_int_equal(test_make_queue(&world.client, world.context, 1, &queue), STATUS_SUCCESS);
 
     assert_int_equal(submit(&world, 0, 0), STATUS_INVALID_PARAMETER);
     assert_int_equal(submit(&world, UINT64_MAX, 0), STATUS_INVALID_PARAMETER);
@@ -273,8 +262,9 @@ static void ask_in_vain(struct exec_session *session)
     struct world world = {0};
 
     test_client_start(&world.client, session);
-    assert_int_equal(make_queue(&world, make_context(&world, true), 0, &world.queue),
-                     STATUS_NOT_SUPPORTED);
+    assert_int_equal(
+        test_make_queue(&world.client, test_make_context(&world.client, true), 0, &world.queue),
+        STATUS_NOT_SUPPORTED);
     assert_int_equal(test_state_of(&world.client), D3DKMT_DEVICEEXECUTION_ACTIVE);
     test_client_close(&world.client);
 }

@@ -369,13 +369,13 @@ static void check_awaited(struct client_rules *rules, const struct seen_object *
     }
 }
 
-/* The waits of the GPU that stand in a queue go with it. */
+/* The waits of the GPU that stand in a queue go with it, or with its context. */
 static void drop_waits_of(struct client_rules *rules, const struct seen_object *context)
 {
     for (unsigned i = 0; i < MOST_WAITS; i++) {
         struct wait *wait = &rules->waits[i];
 
-        if (wait->process == rules->process && !wait->call && wait->context == context)
+        if (wait->process == rules->process && !wait->call && context && wait->context == context)
             wait->process = NULL;
     }
 }
@@ -624,6 +624,11 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
         if (!((const D3DKMT_SUBMITCOMMAND *)call->arguments)->BroadcastContextCount)
             client_rules_break(rules, CLIENT_RULE_NO_CONTEXT,
                                "{@BroadcastContextCount} is {0}{=~at least 1~}");
+        break;
+    case D3DKMT_FN_DestroyContext:
+        drop_waits_of(rules, seen_find(rules->process,
+                                       ((const D3DKMT_DESTROYCONTEXT *)call->arguments)->hContext,
+                                       SEEN_CONTEXT));
         break;
     case D3DKMT_FN_CreateHwQueue:
         create_hw_queue(rules, call->arguments);

@@ -72,15 +72,20 @@ static NTSTATUS signal_by_cpu(struct world *world, D3DKMT_HANDLE fence, UINT64 v
                                                                    .FenceValueArray = &value}));
 }
 
-static void wait_by_gpu(struct world *world, D3DKMT_HANDLE fence, UINT64 value)
+static void wait_in(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE fence, UINT64 value)
 {
     assert_int_equal(TEST_CALL(&world->client, WaitForSynchronizationObjectFromGpu,
                                &((D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU){
-                                   .hContext = world->client.context,
+                                   .hContext = context,
                                    .ObjectCount = 1,
                                    .ObjectHandleArray = &fence,
                                    .MonitoredFenceValueArray = &value})),
                      STATUS_SUCCESS);
+}
+
+static void wait_by_gpu(struct world *world, D3DKMT_HANDLE fence, UINT64 value)
+{
+    wait_in(world, world->client.context, fence, value);
 }
 
 static D3DKMT_HANDLE make_fence(struct world *world)
@@ -567,10 +572,14 @@ static void FENCE_BY_CPU(struct world *world)
               &((D3DKMT_DESTROYSYNCHRONIZATIONOBJECT){create.hSyncObject}));
 }
 
+/* A wait that is over, or that has gone with its context, is none any more. */
 static void FENCE_AWAITED(struct world *world)
 {
-    const D3DKMT_HANDLE fence = make_fence(world);
+    const D3DKMT_HANDLE fence = make_fence(world), other = test_make_context(&world->client, false);
 
+    wait_in(world, other, fence, 2);
+    assert_int_equal(TEST_CALL(&world->client, DestroyContext, &((D3DKMT_DESTROYCONTEXT){other})),
+                     STATUS_SUCCESS);
     wait_by_gpu(world, fence, 1);
     if (!world->breaks)
         assert_int_equal(signal_by_cpu(world, fence, 1, 1), STATUS_SUCCESS);

@@ -199,17 +199,6 @@ static void work_over_mappings_side_by_side_is_lawful_and_in_the_record(void **s
 
 /* ---- Hardware queues ------------------------------------------------------------------------- */
 
-static void make_queue(struct test_client *client, D3DKMT_CREATEHWQUEUE *out)
-{
-    D3DKMT_CREATECONTEXTVIRTUAL create = {.NodeOrdinal = SGPU_NODE_RENDER};
-
-    create.hDevice = client->device;
-    create.Flags.HwQueueSupported = 1;
-    assert_int_equal(TEST_CALL(client, CreateContextVirtual, &create), STATUS_SUCCESS);
-    *out = (D3DKMT_CREATEHWQUEUE){.hHwContext = create.hContext};
-    assert_int_equal(TEST_CALL(client, CreateHwQueue, out), STATUS_SUCCESS);
-}
-
 static void queue_copy(struct test_client *client, D3DKMT_HANDLE queue, uint64_t to, uint64_t from)
 {
     const struct sgpu_packet_copy copy = {.header =
@@ -241,8 +230,10 @@ static void copy_by_queues(struct exec_session *session)
     session->recorder = recorder_case_create(session->seen);
     assert_non_null(session->recorder);
     test_client_start(&client, session);
-    make_queue(&client, &first);
-    make_queue(&client, &second);
+    assert_int_equal(test_make_queue(&client, test_make_context(&client, true), 0, &first),
+                     STATUS_SUCCESS);
+    assert_int_equal(test_make_queue(&client, test_make_context(&client, true), 0, &second),
+                     STATUS_SUCCESS);
     test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &from);
     test_resident_buffer(&client, SGPU_UMD_NO_APERTURE, MIB, &between);
     test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &to);
@@ -289,8 +280,10 @@ static void copy_behind_a_queue_that_went(struct exec_session *session)
     session->recorder = recorder_case_create(session->seen);
     assert_non_null(session->recorder);
     test_client_start(&client, session);
-    make_queue(&client, &first);
-    make_queue(&client, &second);
+    assert_int_equal(test_make_queue(&client, test_make_context(&client, true), 0, &first),
+                     STATUS_SUCCESS);
+    assert_int_equal(test_make_queue(&client, test_make_context(&client, true), 0, &second),
+                     STATUS_SUCCESS);
     test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &from);
     test_resident_buffer(&client, SGPU_UMD_NO_APERTURE, MIB, &dropped);
     test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &to);
@@ -306,8 +299,7 @@ static void copy_behind_a_queue_that_went(struct exec_session *session)
     assert_int_equal(
         TEST_CALL(&client, DestroyHwQueue, &((D3DKMT_DESTROYHWQUEUE){.hHwQueue = first.hHwQueue})),
         STATUS_SUCCESS);
-    next = (D3DKMT_CREATEHWQUEUE){.hHwContext = first.hHwContext};
-    assert_int_equal(TEST_CALL(&client, CreateHwQueue, &next), STATUS_SUCCESS);
+    assert_int_equal(test_make_queue(&client, first.hHwContext, 0, &next), STATUS_SUCCESS);
     queue_copy(&client, next.hHwQueue, to.va, from.va);
     while (*(const volatile UINT64 *)next.HwQueueProgressFenceCPUVirtualAddress < 7)
         assert_true(exec_step(session));

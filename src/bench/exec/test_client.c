@@ -345,6 +345,24 @@ void test_resident_buffer(struct test_client *client, uint32_t flags, uint64_t b
     assert_true(NT_SUCCESS(test_make_resident(client, out_buffer)));
 }
 
+D3DKMT_HANDLE test_make_context(struct test_client *client, bool for_queues)
+{
+    D3DKMT_CREATECONTEXTVIRTUAL create = {.NodeOrdinal = SGPU_NODE_RENDER};
+
+    create.hDevice = client->device;
+    create.Flags.HwQueueSupported = for_queues;
+    assert_int_equal(TEST_CALL(client, CreateContextVirtual, &create), STATUS_SUCCESS);
+    return create.hContext;
+}
+
+NTSTATUS test_make_queue(struct test_client *client, D3DKMT_HANDLE context, UINT flags,
+                         D3DKMT_CREATEHWQUEUE *out_queue)
+{
+    *out_queue = (D3DKMT_CREATEHWQUEUE){.hHwContext = context};
+    out_queue->Flags.Value = flags;
+    return TEST_CALL(client, CreateHwQueue, out_queue);
+}
+
 D3DKMT_DEVICEEXECUTION_STATE test_state_of(struct test_client *client)
 {
     D3DKMT_GETDEVICESTATE state = {.hDevice = client->device,

@@ -98,6 +98,11 @@ D3DKMT_DEVICEEXECUTION_STATE test_state_of(struct test_client *client);
 void test_fill(uint8_t *memory, uint64_t bytes, uint64_t seed);
 void test_expect(const uint8_t *memory, uint64_t bytes, uint64_t seed);
 
+/* Another context of the render node, and a hardware queue of one. */
+D3DKMT_HANDLE test_make_context(struct test_client *client, bool for_queues);
+NTSTATUS test_make_queue(struct test_client *client, D3DKMT_HANDLE context, UINT flags,
+                         D3DKMT_CREATEHWQUEUE *out_queue);
+
 /* Copies by the GPU, and signals the client's fence behind it; gives the value. */
 uint64_t test_copy(struct test_client *client, uint64_t to_va, uint64_t from_va, uint64_t bytes);
 

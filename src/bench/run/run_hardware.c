@@ -20,14 +20,6 @@
 
 /* ---- Going up -------------------------------------------------------------------------------- */
 
-/* The driver is display-only. */
-static bool shows_by_itself(const struct run_config *config)
-{
-    struct run_driver driver;
-
-    return run_find_driver(config->driver, &driver) && driver.is_display_only;
-}
-
 static uint32_t straps_of(const struct run_config *config)
 {
     static const uint32_t modes[] = {
@@ -45,7 +37,7 @@ static uint32_t straps_of(const struct run_config *config)
            (config->has_coherent_aperture ? SGPU_STRAP_COHERENT_APERTURE : 0) |
            (config->native_fences ? SGPU_STRAP_FENCE_UNIT : 0) |
            (config->hardware_queues && config->model == RUN_GPUMMU ? SGPU_STRAP_QUEUES : 0) |
-           (config->has_display || shows_by_itself(config) ? SGPU_STRAP_DISPLAY : 0) |
+           (config->has_display || run_is_display_only(config->driver) ? SGPU_STRAP_DISPLAY : 0) |
            (config->pages_through_aperture ? SGPU_STRAP_PAGING_APERTURE : 0) |
            (config->has_half_aperture ? SGPU_STRAP_HALF_APERTURE : 0) |
            (config->dma_through_aperture ? SGPU_STRAP_DMA_APERTURE : 0) |

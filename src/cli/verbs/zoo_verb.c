@@ -251,7 +251,7 @@ static bool is_of_image(const char *image, const struct zoo_defect *defect)
     struct run_driver driver;
 
     return !image || !run_find_driver(image, &driver) ||
-           (driver.is_display_only == defect->is_display_only && !defect->calls_functions);
+           zoo_suits_image(defect, driver.is_display_only);
 }
 
 /* How many there are, and, with rows, all of them. */

@@ -119,8 +119,7 @@ static NTSTATUS set_routine(const char *service, enum routine_kind kind, const v
     return STATUS_SUCCESS;
 }
 
-static NTSTATUS remove_routine(const char *service, enum routine_kind kind, const void *routine,
-                               NTSTATUS unknown)
+static NTSTATUS remove_routine(const char *service, enum routine_kind kind, const void *routine)
 {
     struct nt *nt = nt_current();
     struct process *process = process_of(nt);
@@ -132,14 +131,13 @@ static NTSTATUS remove_routine(const char *service, enum routine_kind kind, cons
         process->routines[kind][i] = process->routines[kind][--process->counts[kind]];
         return STATUS_SUCCESS;
     }
-    return unknown;
+    return STATUS_PROCEDURE_NOT_FOUND;
 }
 
 static NTSTATUS set_process_routine(const char *service, const void *routine, BOOLEAN is_removed)
 {
-    return is_removed
-               ? remove_routine(service, ROUTINE_PROCESS, routine, STATUS_PROCEDURE_NOT_FOUND)
-               : set_routine(service, ROUTINE_PROCESS, routine);
+    return is_removed ? remove_routine(service, ROUTINE_PROCESS, routine)
+                      : set_routine(service, ROUTINE_PROCESS, routine);
 }
 
 NTSTATUS NTAPI PsSetCreateProcessNotifyRoutine(PCREATE_PROCESS_NOTIFY_ROUTINE NotifyRoutine,
@@ -173,7 +171,7 @@ NTSTATUS NTAPI PsSetCreateThreadNotifyRoutine(PCREATE_THREAD_NOTIFY_ROUTINE Noti
 NTSTATUS NTAPI PsRemoveCreateThreadNotifyRoutine(PCREATE_THREAD_NOTIFY_ROUTINE NotifyRoutine)
 {
     return remove_routine("PsRemoveCreateThreadNotifyRoutine", ROUTINE_THREAD,
-                          (const void *)NotifyRoutine, STATUS_PROCEDURE_NOT_FOUND);
+                          (const void *)NotifyRoutine);
 }
 
 NTSTATUS NTAPI PsSetLoadImageNotifyRoutine(PLOAD_IMAGE_NOTIFY_ROUTINE NotifyRoutine)
@@ -184,7 +182,7 @@ NTSTATUS NTAPI PsSetLoadImageNotifyRoutine(PLOAD_IMAGE_NOTIFY_ROUTINE NotifyRout
 NTSTATUS NTAPI PsRemoveLoadImageNotifyRoutine(PLOAD_IMAGE_NOTIFY_ROUTINE NotifyRoutine)
 {
     return remove_routine("PsRemoveLoadImageNotifyRoutine", ROUTINE_IMAGE,
-                          (const void *)NotifyRoutine, STATUS_PROCEDURE_NOT_FOUND);
+                          (const void *)NotifyRoutine);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
