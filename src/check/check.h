@@ -299,9 +299,12 @@ struct check_client_memory {
     bool is_kernels;
 };
 /* The first pixel of the monitor that is another one than that of the image. */
+enum check_shown_part { CHECK_SHOWN_UNCHANGED, CHECK_SHOWN_MOVED, CHECK_SHOWN_DIRTY };
 struct check_client_shown {
     bool is_other; /* false: there is none */
     unsigned x, y, shown, presented, width, height;
+    enum check_shown_part part; /* what the present says of that pixel, */
+    unsigned index;             /* by this element of pMoves or pDirtyRect */
 };
 enum check_reclaim { CHECK_RECLAIM_OK, CHECK_RECLAIM_DISCARDED, CHECK_RECLAIM_NOT_COMMITTED };
 struct check_client_event {

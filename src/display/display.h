@@ -48,7 +48,8 @@ struct display_config {
     void (*misuse)(void *context, const char *text);
     /* The address by which the driver calls a function; NULL: its own. */
     const void *(*bind)(void *context, const void *function);
-    unsigned sources; /* video present sources: 0 .. sources - 1 */
+    unsigned sources;         /* video present sources: 0 .. sources - 1 */
+    NTSTATUS unpinned_status; /* of pfnAcquirePinnedModeInfo, with NULL for the mode: a success */
 };
 
 /* STATUS_NO_MEMORY, or STATUS_INSUFFICIENT_RESOURCES where bind() gives NULL. */

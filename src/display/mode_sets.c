@@ -332,7 +332,8 @@ static NTSTATUS acquire(const struct mode_family *family, const void *handle, en
     if (!display_has_room(set->object.display, function, out_info))
         return STATUS_INVALID_PARAMETER;
     if (which == THE_PINNED)
-        return lend_mode(set, set->pinned, STATUS_SUCCESS, out_info, function);
+        return lend_mode(set, set->pinned, set->object.display->config.unpinned_status, out_info,
+                         function);
     if (which == THE_PREFERRED)
         return lend_mode(set, find_preferred(set), STATUS_GRAPHICS_NO_PREFERRED_MODE, out_info,
                          function);
@@ -398,8 +399,8 @@ static NTSTATUS create_new(const struct mode_family *family, const void *handle,
 }
 
 /*
- * The identifier is the kernel's to give: one that the driver has written over is told, and the
- * mode has the kernel's all the same. On failure the info stays the driver's, to be released.
+ * The mode has the identifier that the kernel gave to its info, also where the driver has written
+ * over it: no page forbids that. On failure the info stays the driver's, to be released.
  */
 static NTSTATUS add(const struct mode_family *family, const void *handle, void *info,
                     const char *function)
@@ -420,10 +421,6 @@ static NTSTATUS add(const struct mode_family *family, const void *handle, void *
         return family->bad_mode;
     }
     id = read_id((const char *)info + family->bytes + LENT_GUARD);
-    if (read_id(info) != id)
-        display_misuse(set->object.display, function,
-                       "is given a mode whose Id is %u; the kernel has given it %u", read_id(info),
-                       id);
     if (!family->is_mode(info))
         return family->bad_mode;
     if (find_values(set, info))

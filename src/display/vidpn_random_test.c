@@ -165,7 +165,8 @@ static void compare(struct test_display *test, const struct plain *plain)
         }
         if (mode)
             assert_int_equal(modes->pfnReleaseModeInfo(handle, mode), STATUS_SUCCESS);
-        assert_int_equal(modes->pfnAcquirePinnedModeInfo(handle, &mode), STATUS_SUCCESS);
+        assert_int_equal(modes->pfnAcquirePinnedModeInfo(handle, &mode),
+                         set->pinned ? STATUS_SUCCESS : STATUS_GRAPHICS_MODE_NOT_PINNED);
         assert_int_equal(mode ? mode->Format.Graphics.PrimSurfSize.cx : 0, set->pinned);
         if (mode)
             assert_int_equal(modes->pfnReleaseModeInfo(handle, mode), STATUS_SUCCESS);

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #define MACHINE_PCI_BARS             6u
+#define MACHINE_PCI_OTHERS           8u
 #define MACHINE_PCI_SPACE_BYTES      4096u
 #define MACHINE_PCI_CAPABILITY_START 0x40u
 
@@ -48,6 +49,8 @@ struct machine_pci {
     uint8_t revision;
     uint32_t class_code; /* class, subclass and interface, the class in bits 16 to 23 */
     struct machine_pci_bar bars[MACHINE_PCI_BARS];
+    /* Memory that is the device's by its firmware: configuration space says nothing of it. */
+    struct machine_pci_bar others[MACHINE_PCI_OTHERS];
     /*
      * Configuration space from 0x40 on; a list of capabilities begins there. NULL: none, but that
      * of the messages.

@@ -25,6 +25,7 @@ struct line {
     char *next;   /* of a candidate: in place of text, malloc; NULL: the same */
     bool is_gone; /* not in the smallest case so far */
     bool is_op;   /* an operation; else of the header */
+    bool is_kept; /* of the header: without it the driver is another one, or on another board */
 };
 
 struct shrinker {
@@ -53,6 +54,25 @@ static bool is_header(const char *text)
            text[0] == '#';
 }
 
+/*
+ * What the driver finds around it, and the form of its private data: a driver that is refused
+ * without them is refused for another reason, in the same words.
+ */
+static bool is_surrounding(const char *text)
+{
+    for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++) {
+        const struct workload_option_info *option = &workload_options[i];
+        const size_t length = strlen(option->key);
+
+        if ((option->type == WORKLOAD_OPTION_SURROUNDINGS ||
+             option->type == WORKLOAD_OPTION_TEMPLATE) &&
+            strncmp(text, "option ", 7) == 0 && strncmp(text + 7, option->key, length) == 0 &&
+            text[7 + length] == ' ')
+            return true;
+    }
+    return false;
+}
+
 static bool split(struct shrinker *shrinker, const char *text, size_t size)
 {
     size_t count = 1, at = 0;
@@ -74,6 +94,7 @@ static bool split(struct shrinker *shrinker, const char *text, size_t size)
         if (!line->text)
             return false;
         line->is_op = !is_header(line->text);
+        line->is_kept = is_surrounding(line->text);
         shrinker->line_count++;
         at += length + 1;
     }
@@ -213,13 +234,18 @@ static bool try_candidate(struct shrinker *shrinker)
     return shows;
 }
 
+static bool may_go(const struct line *line, bool is_op)
+{
+    return !line->is_gone && !line->is_kept && line->is_op == is_op;
+}
+
 /* The lines left, operations or header, that are in [first, first + count) of their kind. */
 static size_t drop_range(struct shrinker *shrinker, bool is_op, size_t first, size_t count)
 {
     size_t seen = 0, dropped = 0;
 
     for (size_t i = 0; i < shrinker->line_count; i++) {
-        if (shrinker->lines[i].is_gone || shrinker->lines[i].is_op != is_op)
+        if (!may_go(&shrinker->lines[i], is_op))
             continue;
         if (seen >= first && seen < first + count) {
             shrinker->drop[i] = true;
@@ -235,7 +261,7 @@ static size_t count_kind(const struct shrinker *shrinker, bool is_op)
     size_t count = 0;
 
     for (size_t i = 0; i < shrinker->line_count; i++)
-        count += !shrinker->lines[i].is_gone && shrinker->lines[i].is_op == is_op;
+        count += may_go(&shrinker->lines[i], is_op);
     return count;
 }
 

@@ -81,6 +81,27 @@ static void only_what_is_needed_stays(void **state)
     expect_shrunk(many, &wish, "alloc b size=4K");
 }
 
+static void what_the_driver_finds_around_it_stays(void **state)
+{
+    const struct wish wish = {.texts = {"read b"}};
+    struct workload_shrink_result result;
+    struct workload_error error;
+    struct workload *small,
+        *workload =
+            parse("drydock-case 1\noption surroundings value:X=1,memory:0=64K\noption seed 7\n"
+                  "option allocation-data size:u64\nalloc a size=64K\nalloc b size=64K\nread b\n");
+
+    assert_true(
+        workload_shrink(&(struct workload_shrink){.shows = has_texts, .context = (void *)&wish},
+                        workload, &small, &result, &error));
+    assert_string_equal(workload_option(small, "surroundings"), "value:X=1,memory:0=64K");
+    assert_string_equal(workload_option(small, "allocation-data"), "size:u64");
+    assert_null(workload_option(small, "seed"));
+    assert_int_equal(small->op_count, 2);
+    workload_free(small);
+    workload_free(workload);
+}
+
 static void what_belongs_together_stays_together(void **state)
 {
     const struct wish wish = {.texts = {"submit c0", "b:w"}};
@@ -276,6 +297,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_is_needed_stays),
+        cmocka_unit_test(what_the_driver_finds_around_it_stays),
         cmocka_unit_test(what_belongs_together_stays_together),
         cmocka_unit_test(contexts_devices_and_processes_become_one),
         cmocka_unit_test(allocations_become_one),

@@ -57,8 +57,11 @@ static void write_register(void *context, uint64_t offset, unsigned size, uint64
 
 /* ---- What the surroundings say --------------------------------------------------------------- */
 
+/* The registers' ranges, one behind the other: base addresses 0 and 4, and what else there is. */
+#define RANGES (2 + MACHINE_PCI_OTHERS)
+
 struct layout {
-    uint64_t bytes[MACHINE_PCI_BARS], first[MACHINE_PCI_BARS]; /* of base addresses 0 and 4 */
+    uint64_t bytes[RANGES], first[RANGES], end;
     struct machine_pci pci;
     bool keeps_nothing;
 };
@@ -99,25 +102,29 @@ static struct layout read_layout(const char *surroundings)
         if (word.kind == WORKLOAD_SURROUNDING_PCI)
             say_of_function(&layout.pci, &word);
         else if (word.kind == WORKLOAD_SURROUNDING_BAR)
-            layout.bytes[word.place] = word.number;
+            layout.bytes[word.place / 4] = word.number;
+        else if (word.kind == WORKLOAD_SURROUNDING_MEMORY)
+            layout.bytes[2 + word.place] = word.number;
         else if (word.kind == WORKLOAD_SURROUNDING_REGISTERS)
             layout.keeps_nothing = !word.number;
     }
-    layout.first[4] = align_up(layout.bytes[0], max_u64(layout.bytes[4], 1));
+    for (unsigned i = 0; i < RANGES; i++) {
+        layout.first[i] = align_up(layout.end, max_u64(layout.bytes[i], 1));
+        layout.end = layout.first[i] + layout.bytes[i];
+    }
     return layout;
 }
 
 /* The machine's function: what the layout says, and the window on local memory. */
 static bool show_function(struct machine *machine, struct layout *layout)
 {
-    static const unsigned places[] = {0, 4};
+    for (unsigned i = 0; i < RANGES; i++) {
+        struct machine_pci_bar *range =
+            i < 2 ? &layout->pci.bars[4 * i] : &layout->pci.others[i - 2];
 
-    for (unsigned i = 0; i < ARRAY_COUNT(places); i++) {
-        const unsigned place = places[i];
-
-        if (layout->bytes[place])
-            layout->pci.bars[place] = (struct machine_pci_bar){
-                layout->bytes[place], machine_bar0_pa(machine) + layout->first[place], false};
+        if (layout->bytes[i])
+            *range = (struct machine_pci_bar){layout->bytes[i],
+                                              machine_bar0_pa(machine) + layout->first[i], false};
     }
     layout->pci.bars[2] =
         (struct machine_pci_bar){machine_bar1_bytes(machine), machine_bar1_pa(machine), true};
@@ -145,8 +152,11 @@ static const char *open_registers(struct foreign_registers *registers, const cha
 {
     struct layout layout = read_layout(surroundings);
 
+    if (layout.end > WORKLOAD_SURROUNDING_REGISTER_END)
+        return "option surroundings: more than 128M of registers (each base address and each "
+               "memory begins at a multiple of its size)";
     registers->bus = (struct machine_registers){
-        .bytes = layout.first[4] + layout.bytes[4], .read = read_register, .write = write_register};
+        .bytes = layout.end, .read = read_register, .write = write_register};
     registers->keeps_nothing = layout.keeps_nothing;
     registers->piece_count = registers->bus.bytes / PIECE_BYTES;
     registers->pieces = base_alloc_array(registers->services, registers->piece_count + 1,
@@ -155,8 +165,7 @@ static const char *open_registers(struct foreign_registers *registers, const cha
         return "no memory for the registers";
     if (!set_first_content(registers, surroundings))
         return "option surroundings: a register behind the end of the board's registers "
-               "(bar:0=SIZE "
-               "and bar:4=SIZE say how large they are)";
+               "(bar:0=SIZE, bar:4=SIZE and memory:N=SIZE say how large they are)";
     if (!machine_set_registers(registers->machine, registers->bus.bytes ? &registers->bus : NULL,
                                registers) ||
         !show_function(registers->machine, &layout))

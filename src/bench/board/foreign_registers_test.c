@@ -105,6 +105,28 @@ static void words_say_what_the_board_is(void **state)
     machine_destroy(machine);
 }
 
+static void other_memory_lies_behind_the_base_addresses(void **state)
+{
+    struct machine *machine = make_machine();
+    struct foreign_registers *registers = open_registers(
+        machine, "memory:3=64K,bar:0=4K,memory:0=4M,register:0x400000=5,register:0x800004=6");
+    const struct machine_pci *pci = machine_pci(machine);
+    const uint64_t base = machine_bar0_pa(machine);
+
+    assert_int_equal(pci->others[0].bytes, 4 << 20);
+    assert_int_equal(pci->others[0].pa, base + (4 << 20)); /* at a multiple of its size */
+    assert_int_equal(pci->others[3].pa, base + (8 << 20));
+    assert_int_equal(pci->others[1].bytes + pci->others[2].bytes + pci->bars[4].bytes, 0);
+    assert_int_equal(read_at(machine, pci->others[0].pa, 4), 5);
+    assert_int_equal(read_at(machine, pci->others[3].pa + 4, 4), 6);
+    write_at(machine, pci->others[3].pa + 0xfffc, 8, 4);
+    assert_int_equal(read_at(machine, pci->others[3].pa + 0xfffc, 4), 8);
+    foreign_registers_close(registers);
+    assert_non_null(foreign_registers_open(base_services_libc(), machine,
+                                           "memory:0=64M,memory:1=64M", &registers));
+    machine_destroy(machine);
+}
+
 static void a_register_behind_the_end_is_refused(void **state)
 {
     struct machine *machine = make_machine();
@@ -127,6 +149,7 @@ int main(void)
         cmocka_unit_test(registers_remember_what_was_written),
         cmocka_unit_test(ones_keep_nothing),
         cmocka_unit_test(words_say_what_the_board_is),
+        cmocka_unit_test(other_memory_lies_behind_the_base_addresses),
         cmocka_unit_test(a_register_behind_the_end_is_refused),
     };
 

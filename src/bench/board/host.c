@@ -193,16 +193,37 @@ static void describe_line(CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor)
     descriptor->u.Interrupt.Affinity = 1;
 }
 
-/* Memory in the order of the base addresses, then interrupts. */
+static uint32_t count_ranges(const struct machine_pci_bar *ranges, uint32_t most)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < most; i++)
+        count += ranges[i].bytes != 0;
+    return count;
+}
+
+/* The descriptor behind the last one. */
+static CM_PARTIAL_RESOURCE_DESCRIPTOR *describe_ranges(CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor,
+                                                       const struct machine_pci_bar *ranges,
+                                                       uint32_t most)
+{
+    for (uint32_t i = 0; i < most; i++) {
+        if (ranges[i].bytes)
+            describe_range(descriptor++, ranges[i].pa, ranges[i].bytes);
+    }
+    return descriptor;
+}
+
+/* Memory in the order of the base addresses, what else there is of it, then interrupts. */
 static NTSTATUS describe_resources(struct bench_host *host)
 {
     const struct machine_pci *pci = machine_pci(host->machine);
     CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor;
     CM_PARTIAL_RESOURCE_LIST *list;
-    uint32_t count = pci->message_count ? pci->message_count : 1;
+    const uint32_t count = count_ranges(pci->bars, MACHINE_PCI_BARS) +
+                           count_ranges(pci->others, MACHINE_PCI_OTHERS) +
+                           (pci->message_count ? pci->message_count : 1);
 
-    for (unsigned i = 0; i < MACHINE_PCI_BARS; i++)
-        count += pci->bars[i].bytes != 0;
     host->resource_bytes =
         sizeof *host->resources + (count - 1) * sizeof(CM_PARTIAL_RESOURCE_DESCRIPTOR);
     host->resources = base_alloc(machine_services(host->machine), host->resource_bytes);
@@ -215,10 +236,8 @@ static NTSTATUS describe_resources(struct bench_host *host)
     list->Revision = 1;
     list->Count = count;
     descriptor = list->PartialDescriptors;
-    for (unsigned i = 0; i < MACHINE_PCI_BARS; i++) {
-        if (pci->bars[i].bytes)
-            describe_range(descriptor++, pci->bars[i].pa, pci->bars[i].bytes);
-    }
+    descriptor = describe_ranges(descriptor, pci->bars, MACHINE_PCI_BARS);
+    descriptor = describe_ranges(descriptor, pci->others, MACHINE_PCI_OTHERS);
     if (!pci->message_count)
         describe_line(descriptor);
     for (uint32_t i = 0; i < pci->message_count; i++)

@@ -257,14 +257,19 @@ static void the_list_follows_the_boards_base_addresses_and_messages(void **state
     pci.message_count = 2;
     pci.bars[2] = (struct machine_pci_bar){4096, machine_bar0_pa(rig.machine) + 4096, false};
     pci.bars[4] = (struct machine_pci_bar){4096, machine_bar0_pa(rig.machine), false};
+    pci.others[5] = (struct machine_pci_bar){8192, machine_bar0_pa(rig.machine) + 8192, false};
     assert_true(machine_set_pci(rig.machine, &pci));
     assert_int_equal(host_init(&rig.host, rig.machine, rig.nt), STATUS_SUCCESS);
     rig.host.base.ops->get_device_information(&rig.host.base, &info);
-    assert_int_equal(info.TranslatedResourceList->List[0].PartialResourceList.Count, 4);
+    assert_int_equal(info.TranslatedResourceList->List[0].PartialResourceList.Count, 5);
     descriptor = info.TranslatedResourceList->List[0].PartialResourceList.PartialDescriptors;
     assert_int_equal(descriptor[0].u.Memory.Start.QuadPart, machine_bar0_pa(rig.machine) + 4096);
     descriptor++;
     assert_int_equal(descriptor->u.Memory.Start.QuadPart, machine_bar0_pa(rig.machine));
+    descriptor++;
+    assert_int_equal(descriptor->Type, CmResourceTypeMemory);
+    assert_int_equal(descriptor->u.Memory.Length, 8192);
+    assert_int_equal(descriptor->u.Memory.Start.QuadPart, machine_bar0_pa(rig.machine) + 8192);
     for (unsigned i = 0; i < 2; i++) {
         descriptor++;
         assert_int_equal(descriptor->Type, CmResourceTypeInterrupt);

@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "bench/config/run_options.h"
+#include "workload/case/surroundings.h"
 
 #include <string.h>
 
@@ -122,6 +123,19 @@ static void take_command_line(const struct campaign_draw *draw, const struct run
         config->wddm = drawn->wddm;
 }
 
+/* Somebody has said what the board shows on its bus, where a larger window would be in the way. */
+static bool has_own_layout(const char *surroundings)
+{
+    struct workload_surrounding word;
+
+    while (workload_surroundings_next(&surroundings, &word)) {
+        if (word.kind == WORKLOAD_SURROUNDING_BAR || word.kind == WORKLOAD_SURROUNDING_MEMORY ||
+            word.kind == WORKLOAD_SURROUNDING_ADDRESS)
+            return true;
+    }
+    return false;
+}
+
 void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
                          const struct workload *workload, struct campaign_setup *out_setup)
 {
@@ -146,6 +160,8 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
     /* A driver needs what it asked for to know which buffer has no address. */
     if (config->private_data_bytes != RUN_DRIVERS_OWN)
         config->hides_buffer_address = false;
+    if (config->far_bytes == drawn.far_bytes && has_own_layout(config->surroundings))
+        config->far_bytes = 0;
     campaign_draw_memory(&draw, config);
     campaign_describe(config, out_setup->text, sizeof out_setup->text);
 }

@@ -244,6 +244,36 @@ static void options_of_a_case_win(void **state)
     workload_free(workload);
 }
 
+/* A window of gigabytes is a resource of another kind, and may not be where others are. */
+static void a_board_that_somebody_has_laid_out_is_not_drawn_larger(void **state)
+{
+    static const struct {
+        const char *options;
+        bool is_far;
+    } boards[] = {{"", true},
+                  {"option surroundings value:X=1\n", true},
+                  {"option surroundings memory:0=64K\n", false},
+                  {"option surroundings bar:4=64K\n", false},
+                  {"option surroundings address:2=0x10000000000\n", false}};
+    struct campaign_options options = {.driver = "ref", .model = CAMPAIGN_PHYSICAL};
+
+    for (size_t i = 0; i < ARRAY_COUNT(boards); i++) {
+        char text[128];
+        struct workload *workload;
+        struct campaign_setup setup;
+        bool is_far = false;
+
+        snprintf(text, sizeof text, "drydock-case 1\n%salloc a size=4K\n", boards[i].options);
+        workload = test_parse(text);
+        for (uint64_t seed = 0; seed < 200; seed++) {
+            campaign_draw_setup(&options, seed, workload, &setup);
+            is_far |= setup.config.far_bytes != 0;
+        }
+        assert_int_equal(is_far, boards[i].is_far);
+        workload_free(workload);
+    }
+}
+
 /* No seed draws an option for a model or level in which it does not count. */
 static void nothing_is_drawn_where_it_does_not_count(void **state)
 {
@@ -865,6 +895,7 @@ int main(void)
         cmocka_unit_test(seeds_reach_every_model_level_and_size),
         cmocka_unit_test(a_board_has_the_addresses_that_the_case_chooses),
         cmocka_unit_test(options_of_a_case_win),
+        cmocka_unit_test(a_board_that_somebody_has_laid_out_is_not_drawn_larger),
         cmocka_unit_test(nothing_is_drawn_where_it_does_not_count),
         cmocka_unit_test(records_do_not_depend_on_the_number_of_workers),
         cmocka_unit_test(shards_and_known_items_add_up_to_the_whole),

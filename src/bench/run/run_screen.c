@@ -51,6 +51,7 @@ bool run_raise_screen(struct run_assembly *run, const DXGK_DISPLAY_INFORMATION *
         .check = run->check,
         .seed = run->config->seed,
         .post = post,
+        .unpinned_is_success = run->config->unpinned_is_success,
         .has_model = run->plugin != NULL,
         .uncompared = run->uncompared,
     };

@@ -59,7 +59,10 @@ NTSTATUS screen_create(const struct screen_config *config, struct screen **out_s
                                      .called = note_called,
                                      .misuse = note_misuse,
                                      .bind = bind,
-                                     .sources = 1};
+                                     .sources = 1,
+                                     .unpinned_status = config->unpinned_is_success
+                                                            ? STATUS_SUCCESS
+                                                            : STATUS_GRAPHICS_MODE_NOT_PINNED};
     NTSTATUS status;
 
     *out_screen = NULL;

@@ -57,8 +57,9 @@ struct screen_config {
     struct check *check; /* NULL: no rules are checked */
     uint64_t seed;
     const DXGK_DISPLAY_INFORMATION *post; /* the boot display; NULL: that of the firmware */
-    bool has_model;       /* the GPU is a model's: where it shows pixels is not known */
-    unsigned *uncompared; /* SCREEN_UNCOMPARED_KINDS counts of presents, which it adds to */
+    bool unpinned_is_success; /* as the pages say: pfnAcquirePinnedModeInfo without a pinned mode */
+    bool has_model;           /* the GPU is a model's: where it shows pixels is not known */
+    unsigned *uncompared;     /* SCREEN_UNCOMPARED_KINDS counts of presents, which it adds to */
 };
 
 /* Before the start of the device, whose callbacks it answers. STATUS_NO_MEMORY, ... */

@@ -230,7 +230,7 @@ void screen_present(struct screen *screen, bool is_whole)
         screen->is_pending = false;
         screen_succeeds(screen, "DxgkDdiPresentDisplayOnly", status);
     }
-    screen_compare(screen, pitch);
+    screen_compare(screen, &arg);
 }
 
 /* ---- The pointer ----------------------------------------------------------------------------- */

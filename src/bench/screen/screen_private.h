@@ -107,6 +107,6 @@ void screen_interrupted(void *context, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *da
 /* ---- screen_shown.c -------------------------------------------------------------------------- */
 
 /* Compares the monitor with the image, which has rows of pitch bytes. */
-void screen_compare(struct screen *screen, LONG pitch);
+void screen_compare(struct screen *screen, const DXGKARG_PRESENT_DISPLAYONLY *arg);
 
 #endif

@@ -95,7 +95,31 @@ static bool compare_rows(const struct screen *screen, uint64_t offset, LONG pitc
     return true;
 }
 
-void screen_compare(struct screen *screen, LONG pitch)
+static bool covers(const RECT *rect, const struct check_client_shown *shown)
+{
+    const LONG x = (LONG)shown->x, y = (LONG)shown->y;
+
+    return x >= rect->left && x < rect->right && y >= rect->top && y < rect->bottom;
+}
+
+/* The last that the present says of the pixel: dirty rectangles lie over moves. */
+static void find_part(const DXGKARG_PRESENT_DISPLAYONLY *arg, struct check_client_shown *shown)
+{
+    for (ULONG i = 0; i < arg->NumMoves; i++) {
+        if (covers(&arg->pMoves[i].DestRect, shown)) {
+            shown->part = CHECK_SHOWN_MOVED;
+            shown->index = i;
+        }
+    }
+    for (ULONG i = 0; i < arg->NumDirtyRects; i++) {
+        if (covers(&arg->pDirtyRect[i], shown)) {
+            shown->part = CHECK_SHOWN_DIRTY;
+            shown->index = i;
+        }
+    }
+}
+
+void screen_compare(struct screen *screen, const DXGKARG_PRESENT_DISPLAYONLY *arg)
 {
     struct check_client_event event = {.kind = CHECK_CLIENT_SHOWN};
     enum screen_uncompared why;
@@ -110,8 +134,10 @@ void screen_compare(struct screen *screen, LONG pitch)
         screen->config.uncompared[why]++;
         return;
     }
-    if (!compare_rows(screen, offset, pitch, &event.shown))
+    if (!compare_rows(screen, offset, arg->Pitch, &event.shown))
         return;
+    if (event.shown.is_other)
+        find_part(arg, &event.shown);
     screen->has_differed = event.shown.is_other;
     check_client(screen->config.check, &event);
 }

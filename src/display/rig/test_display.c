@@ -28,7 +28,8 @@ void test_display_begin(struct test_display *test)
                                           .context = test,
                                           .called = note_call,
                                           .misuse = note_misuse,
-                                          .sources = TEST_SOURCES};
+                                          .sources = TEST_SOURCES,
+                                          .unpinned_status = STATUS_GRAPHICS_MODE_NOT_PINNED};
 
     memset(test, 0, sizeof *test);
     assert_int_equal(display_create(&config, &test->display), STATUS_SUCCESS);

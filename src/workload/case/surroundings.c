@@ -184,19 +184,36 @@ static const char *read_pci(const char *text, size_t length, struct workload_sur
            "class= with 24 or messages= up to 32";
 }
 
-static const char *read_bar(const char *text, size_t length, struct workload_surrounding *out)
+/* "PLACE=NUMBER". */
+static bool read_placed(const char *text, size_t length, struct workload_surrounding *out)
 {
     const char *rest, *end = text + length;
     size_t name;
 
-    if (!split(text, length, &name, &rest) || !read_number(text, name, &out->place) ||
-        (out->place != 0 && out->place != 4) ||
-        !read_number(rest, (size_t)(end - rest), &out->number) ||
-        out->number > WORKLOAD_MAX_SURROUNDING_BAR || out->number & (out->number - 1) ||
-        (out->number && out->number < 4096))
-        return "bar:0=SIZE or bar:4=SIZE, 0 or a power of two from 4K to 64M; bar 2 is the window "
-               "on local memory";
-    return NULL;
+    return split(text, length, &name, &rest) && read_number(text, name, &out->place) &&
+           read_number(rest, (size_t)(end - rest), &out->number);
+}
+
+/* The same, the number one of bytes of registers. */
+static bool read_placed_size(const char *text, size_t length, struct workload_surrounding *out)
+{
+    return read_placed(text, length, out) && out->number <= WORKLOAD_MAX_SURROUNDING_BAR &&
+           !(out->number & (out->number - 1)) && (!out->number || out->number >= 4096);
+}
+
+static const char *read_bar(const char *text, size_t length, struct workload_surrounding *out)
+{
+    return read_placed_size(text, length, out) && (out->place == 0 || out->place == 4)
+               ? NULL
+               : "bar:0=SIZE or bar:4=SIZE, 0 or a power of two from 4K to 64M; bar 2 is the "
+                 "window on local memory, and other resources are memory:N=SIZE";
+}
+
+static const char *read_memory(const char *text, size_t length, struct workload_surrounding *out)
+{
+    return read_placed_size(text, length, out) && out->place < WORKLOAD_MAX_SURROUNDING_MEMORY
+               ? NULL
+               : "memory:N=SIZE, N from 0 to 7, 0 or a power of two from 4K to 64M";
 }
 
 static const char *read_address(const char *text, size_t length, struct workload_surrounding *out)
@@ -217,16 +234,6 @@ static const char *read_registers(const char *text, size_t length, struct worklo
     return out->number || (length == 4 && memcmp(text, "ones", 4) == 0)
                ? NULL
                : "registers=memory or registers=ones";
-}
-
-/* "PLACE=NUMBER". */
-static bool read_placed(const char *text, size_t length, struct workload_surrounding *out)
-{
-    const char *rest, *end = text + length;
-    size_t name;
-
-    return split(text, length, &name, &rest) && read_number(text, name, &out->place) &&
-           read_number(rest, (size_t)(end - rest), &out->number);
 }
 
 static const char *read_register(const char *text, size_t length, struct workload_surrounding *out)
@@ -257,6 +264,7 @@ static const struct form {
     {"device:", WORKLOAD_SURROUNDING_DEVICE, read_device},
     {"pci:", WORKLOAD_SURROUNDING_PCI, read_pci},
     {"bar:", WORKLOAD_SURROUNDING_BAR, read_bar},
+    {"memory:", WORKLOAD_SURROUNDING_MEMORY, read_memory},
     {"address:", WORKLOAD_SURROUNDING_ADDRESS, read_address},
     {"registers=", WORKLOAD_SURROUNDING_REGISTERS, read_registers},
     {"register:", WORKLOAD_SURROUNDING_REGISTER, read_register},
@@ -264,7 +272,8 @@ static const struct form {
 };
 
 #define FORMS_EXPECTED                                                                             \
-    "id=, value:, text:, bytes:, device:, pci:, bar:, address:, registers=, register: or port:"
+    "id=, value:, text:, bytes:, device:, pci:, bar:, memory:, address:, registers=, register: "   \
+    "or port:"
 
 /* The word that was expected; NULL: the word is right. */
 static const char *read_word(const char *text, size_t length, struct workload_surrounding *out)

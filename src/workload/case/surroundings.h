@@ -14,6 +14,7 @@
  *                device:\Device\X@4=0x80000000   the same, but for the u32 at byte 4 of the answer
  *                pci:vendor=0x8086               a number of the PCI function's header
  *                bar:0=4M                        the size of a base address; 0: there is none
+ *                memory:0=64K                    a memory resource behind those of base addresses
  *                address:0=0xf0000000            where it lies; of 0 and 2
  *                registers=ones                  registers keep nothing; or memory: they do
  *                register:0x40=7                 what the u32 at byte 0x40 of them says at first
@@ -37,7 +38,8 @@
 #define WORKLOAD_MAX_SURROUNDING_NAME     200  /* characters */
 #define WORKLOAD_MAX_SURROUNDING_BYTES    512  /* of a text or of bytes */
 #define WORKLOAD_MAX_SURROUNDING_BAR      (64u << 20)
-#define WORKLOAD_SURROUNDING_REGISTER_END (2 * WORKLOAD_MAX_SURROUNDING_BAR)
+#define WORKLOAD_MAX_SURROUNDING_MEMORY   8 /* memory resources that are no base addresses */
+#define WORKLOAD_SURROUNDING_REGISTER_END (2 * WORKLOAD_MAX_SURROUNDING_BAR) /* of all of them */
 
 enum workload_surrounding_kind {
     WORKLOAD_SURROUNDING_ID,
@@ -47,6 +49,7 @@ enum workload_surrounding_kind {
     WORKLOAD_SURROUNDING_DEVICE,
     WORKLOAD_SURROUNDING_PCI,
     WORKLOAD_SURROUNDING_BAR,
+    WORKLOAD_SURROUNDING_MEMORY,
     WORKLOAD_SURROUNDING_ADDRESS,
     WORKLOAD_SURROUNDING_REGISTERS,
     WORKLOAD_SURROUNDING_REGISTER,
@@ -70,8 +73,8 @@ struct workload_surrounding {
     bool has_answer;                              /* DEVICE: a part of the answer is not what was
                                                      sent */
     /*
-     * Of that part; PCI: enum workload_pci_member; BAR, ADDRESS: 0 to 5; REGISTER: in bytes, a
-     * multiple of 4.
+     * Of that part; PCI: enum workload_pci_member; BAR, ADDRESS: 0 to 5; MEMORY: 0 to 7; REGISTER:
+     * in bytes, a multiple of 4.
      */
     uint32_t place;
     uint32_t number;  /* the answer, the value, the size; REGISTERS: 1: they are memory */

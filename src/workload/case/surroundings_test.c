@@ -120,6 +120,8 @@ static void a_message_names_the_offending_word(void **state)
         {"bar:0=5000", "'bar:0=5000'"},
         {"bar:0=128M", "'bar:0=128M'"},
         {"bar:0=1K", "'bar:0=1K'"},
+        {"memory:8=4K", "'memory:8=4K'"},
+        {"memory:0=5K", "'memory:0=5K'"},
         {"address:4=1M", "'address:4=1M'"},
         {"address:0=0", "'address:0=0'"},
         {"address:2=x", "'address:2=x'"},

@@ -66,6 +66,27 @@ static bool is_blank(char sign)
     return sign == ' ' || sign == '\t' || sign == '\r';
 }
 
+/*
+ * The file that a driver's sources have, .inx or .inf, may leave the architecture to stampinf,
+ * which replaces $ARCH$ when the driver is built.
+ */
+static void stamp(char *text)
+{
+    static const char mark[] = "$ARCH$", stamped[] = "amd64";
+    char *to = strcasestr(text, mark), *from = to;
+
+    while (from) {
+        char *next = strcasestr(from + sizeof mark - 1, mark);
+        const size_t between =
+            next ? (size_t)(next - from) - (sizeof mark - 1) : strlen(from + sizeof mark - 1) + 1;
+
+        memcpy(to, stamped, sizeof stamped - 1);
+        memmove(to + sizeof stamped - 1, from + sizeof mark - 1, between);
+        to += sizeof stamped - 1 + between;
+        from = next;
+    }
+}
+
 /* Without blanks at either end. */
 static char *trim(char *text)
 {
@@ -655,6 +676,8 @@ bool workload_inf_read(const char *path, const void *bytes, size_t size, const c
         return false;
     }
     inf.text = decode(bytes, size);
+    if (inf.text)
+        stamp(inf.text);
     inf.lines = malloc(MAX_LINES * sizeof *inf.lines);
     if (inf.text && inf.lines)
         is_fine = read_all(&inf, wanted_id);

@@ -112,6 +112,15 @@ static void utf16_is_read_by_its_mark(void **state)
     assert_string_equal(inf.words, "id=ROOT\\X");
 }
 
+static void the_architecture_may_be_left_to_stampinf(void **state)
+{
+    assert_true(read_inf("[Manufacturer]\n%A%=M, NT$ARCH$.10.0\n[M.NT$ARCH$.10.0]\nB=I,ROOT\\X\n"
+                         "[I.nt$Arch$]\nAddReg=R\n[R]\nHKR,,One,0x10001,1\n"
+                         "[Strings]\nA=\"$ARCH\"",
+                         NULL));
+    assert_string_equal(inf.words, "id=ROOT\\X,value:One=0x1");
+}
+
 static void what_is_no_inf_is_refused_with_its_line(void **state)
 {
     static const struct {
@@ -154,6 +163,7 @@ int main(void)
         cmocka_unit_test(an_inf_becomes_words),
         cmocka_unit_test(a_hardware_id_chooses_the_model),
         cmocka_unit_test(utf16_is_read_by_its_mark),
+        cmocka_unit_test(the_architecture_may_be_left_to_stampinf),
         cmocka_unit_test(what_is_no_inf_is_refused_with_its_line),
         cmocka_unit_test(sections_that_name_each_other_end),
     };

@@ -6,6 +6,7 @@
  */
 #include "check/check_watch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct modes_watch {
@@ -106,6 +107,19 @@ static void callback(struct check *check, void *state, const struct check_callba
     watch->is_pending = false;
 }
 
+static void check_shown(struct check *check, const struct check_client_shown *shown)
+{
+    char part[64] = "no move and no dirty rectangle covers it";
+
+    if (shown->part != CHECK_SHOWN_UNCHANGED)
+        snprintf(part, sizeof part, "%s[%u] covers it",
+                 shown->part == CHECK_SHOWN_MOVED ? "the move pMoves" : "pDirtyRect", shown->index);
+    CHECK_RULE(check, RULE_VIDPN_008, !shown->is_other, NULL, "pSource",
+               "has {=0x%06x} at (%u, %u), where the screen shows {0x%06x} (mode %ux%u): %s",
+               shown->presented, shown->x, shown->y, shown->shown, shown->width, shown->height,
+               part);
+}
+
 static void client(struct check *check, void *state, const struct check_client_event *event)
 {
     struct modes_watch *watch = state;
@@ -117,10 +131,7 @@ static void client(struct check *check, void *state, const struct check_client_e
                    "been reported within two seconds");
     }
     if (event->kind == CHECK_CLIENT_SHOWN)
-        CHECK_RULE(check, RULE_VIDPN_008, !event->shown.is_other, NULL, "pSource",
-                   "has {=0x%06x} at (%u, %u), where the screen shows {0x%06x} (mode %ux%u)",
-                   event->shown.presented, event->shown.x, event->shown.y, event->shown.shown,
-                   event->shown.width, event->shown.height);
+        check_shown(check, &event->shown);
     if (event->kind == CHECK_CLIENT_PLUGGED)
         CHECK_RULE(check, RULE_VIDPN_009, event->is_told, NULL, "",
                    "a monitor has been %s, and no DxgkCbIndicateChildStatus has told so",

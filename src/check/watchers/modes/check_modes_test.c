@@ -192,9 +192,11 @@ RULE_BROKEN(VIDPN_008)
                                            .shown = 0x10,
                                            .presented = 0xff0000,
                                            .width = 640,
-                                           .height = 480});
+                                           .height = 480,
+                                           .part = CHECK_SHOWN_MOVED,
+                                           .index = 2});
     assert_string_equal(rig->last.text, "has 0xff0000 at (7, 9), where the screen shows 0x000010 "
-                                        "(mode 640x480)");
+                                        "(mode 640x480): the move pMoves[2] covers it");
 }
 
 RULE_KEPT(VIDPN_008)
