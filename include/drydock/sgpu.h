@@ -99,6 +99,9 @@
 #define SGPU_REG_IRQ_STATUS 0x100u /* 4 r  SGPU_IRQ_*; 4 w  ones clear                   */
 #define SGPU_REG_IRQ_ENABLE 0x104u /* 4 rw SGPU_IRQ_*                                    */
 #define SGPU_REG_RESET      0x108u /* 4 w  SGPU_RESET_KEY: resets the whole device       */
+/* The time that nodes go by, from when the machine was switched on; a reset leaves it. */
+#define SGPU_REG_CLOCK 0x158u /* 8 r  ticks                                         */
+#define SGPU_CLOCK_HZ  UINT64_C(100000000)
 /*
  * Scan-out, with SGPU_STRAP_DISPLAY: one source. An address that is written (low half first) is
  * taken at the next vertical sync, SGPU_SYNC_NS later at the latest; then SGPU_IRQ_SYNC is raised,

@@ -655,6 +655,14 @@ struct vidmm_escape {
 NTSTATUS vidmm_escape(struct vidmm *vidmm, struct vidmm_escape *escape);
 
 /*
+ * DxgkDdiCalibrateGpuClock (WDDM 1.3): the node's clock and the processor's, at one time. The
+ * driver's status; STATUS_NOT_SUPPORTED where it has no such function. The answer is zero without
+ * success.
+ */
+NTSTATUS vidmm_calibrate_clock(struct vidmm *vidmm, unsigned node,
+                               DXGKARG_CALIBRATEGPUCLOCK *out_calibration);
+
+/*
  * What the driver has for a debug report (DxgkDdiCollectDbgInfo2, or DxgkDdiCollectDbgInfo of a
  * driver without it), at most so many bytes. reason is VIDEO_TDR_TIMEOUT_DETECTED or
  * VIDEO_ENGINE_TIMEOUT_DETECTED; resets ask by themselves, and keep nothing of the answer. The

@@ -122,6 +122,7 @@ typedef enum _DXGKARG_FENCESTORAGEVALUETYPE {
 #endif
 
 #include "d3dkmdt/brightness.h"
+#include "d3dkmdt/clock.h"
 #include "d3dkmdt/monitor_link.h"
 #include "d3dkmdt/output_protection.h"
 

@@ -15,6 +15,7 @@
 #define _D3DKMTHK_H_
 
 #include "d3dkmdt.h"
+#include "d3dkmthk/statistics.h"
 
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_0
 
@@ -207,6 +208,21 @@ typedef struct _D3DKMT_CREATEDEVICE {
     D3DDDI_PATCHLOCATIONLIST *pPatchLocationList;
     UINT PatchLocationListSize;
 } D3DKMT_CREATEDEVICE;
+
+/* hProcess NULL: of the caller. */
+typedef struct _D3DKMT_QUERYSTATISTICS {
+    D3DKMT_QUERYSTATISTICS_TYPE Type;
+    LUID AdapterLuid;
+    HANDLE hProcess;
+    D3DKMT_QUERYSTATISTICS_RESULT QueryResult; /* out */
+    union {
+        D3DKMT_QUERYSTATISTICS_QUERY_SEGMENT QuerySegment;
+        D3DKMT_QUERYSTATISTICS_QUERY_SEGMENT QueryProcessSegment;
+        D3DKMT_MEMORY_SEGMENT_GROUP QueryProcessSegmentGroup;
+        D3DKMT_QUERYSTATISTICS_QUERY_NODE QueryNode;
+        D3DKMT_QUERYSTATISTICS_QUERY_NODE QueryProcessNode;
+    };
+} D3DKMT_QUERYSTATISTICS;
 
 typedef struct _D3DKMT_DESTROYDEVICE {
     D3DKMT_HANDLE hDevice;
@@ -695,6 +711,8 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 {
     ROW(EnumAdapters3, D3DKMT_ENUMADAPTERS3)                                                       \
     ROW(QueryAdapterInfo, const D3DKMT_QUERYADAPTERINFO)                                           \
     ROW(QueryVideoMemoryInfo, D3DKMT_QUERYVIDEOMEMORYINFO)                                         \
+    ROW(QueryStatistics, D3DKMT_QUERYSTATISTICS)                                                   \
+    ROW(QueryClockCalibration, D3DKMT_QUERYCLOCKCALIBRATION)                                       \
     ROW(Escape, const D3DKMT_ESCAPE)                                                               \
     ROW(CreateDevice, D3DKMT_CREATEDEVICE)                                                         \
     ROW(DestroyDevice, const D3DKMT_DESTROYDEVICE)                                                 \

@@ -37,6 +37,7 @@
 #define miniport_forward_resume_hw_engine          vidmm_miniport_forward_resume_hw_engine
 #define miniport_forward_switch_to_hw_context_list vidmm_miniport_forward_switch_to_hw_context_list
 #define miniport_forward_get_node_metadata         vidmm_miniport_forward_get_node_metadata
+#define miniport_forward_calibrate_gpu_clock       vidmm_miniport_forward_calibrate_gpu_clock
 #define miniport_forward_destroy_hw_queue          vidmm_miniport_forward_destroy_hw_queue
 #define miniport_forward_describe_allocation       vidmm_miniport_forward_describe_allocation
 #define miniport_forward_destroy_allocation        vidmm_miniport_forward_destroy_allocation

@@ -77,7 +77,7 @@ uint64_t budget_excess(const struct d3dkmt_process *process)
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-static bool find_group(D3DKMT_MEMORY_SEGMENT_GROUP wanted, enum vidmm_budget_group *out_group)
+bool budget_find_group(D3DKMT_MEMORY_SEGMENT_GROUP wanted, enum vidmm_budget_group *out_group)
 {
     *out_group =
         wanted == D3DKMT_MEMORY_SEGMENT_GROUP_LOCAL ? VIDMM_BUDGET_LOCAL : VIDMM_BUDGET_NON_LOCAL;
@@ -102,7 +102,7 @@ NTSTATUS d3dkmt_QueryVideoMemoryInfo(struct d3dkmt_call *call,
 
     if (!handle_find(call->process, arguments->hAdapter, OBJECT_ADAPTER) ||
         arguments->PhysicalAdapterIndex || arguments->hProcess ||
-        !find_group(arguments->MemorySegmentGroup, &group))
+        !budget_find_group(arguments->MemorySegmentGroup, &group))
         return STATUS_INVALID_PARAMETER;
     vidmm_budget_info(process->handle, group, &info);
     arguments->Budget = info.budget ? info.budget : group_bytes(process->front, group);
@@ -121,7 +121,7 @@ d3dkmt_ChangeVideoMemoryReservation(struct d3dkmt_call *call,
 
     if (!handle_find(process, arguments->hAdapter, OBJECT_ADAPTER) ||
         arguments->PhysicalAdapterIndex || arguments->hProcess ||
-        !find_group(arguments->MemorySegmentGroup, &group) ||
+        !budget_find_group(arguments->MemorySegmentGroup, &group) ||
         arguments->Reservation > available(process, group))
         return STATUS_INVALID_PARAMETER;
     process->reservation[group] = arguments->Reservation;

@@ -14,6 +14,7 @@
  *            | demote.c     | who gives way to whom, when there is no room for all                |
  *            | residency.c  | operations of paging queues, MakeResident, Evict, priorities        |
  *            | budget.c     | budgets of processes, reservations, notices to trim                 |
+ *            | statistics.c | what is counted, and the clocks of nodes                            |
  *            | queue.c      | queues of contexts: submissions, waits, signals, tile updates       |
  *            | fence.c      | monitored fences: pages, values, the CPU's waits; devices are lost  |
  *            | range.c      | ranges of GPU virtual addresses: reserved, mapped                   |
@@ -331,6 +332,8 @@ void paging_make_way(struct paging_operation *operation);
 /* Processes, devices or reservations have changed. */
 void budgets_share(struct d3dkmt *front);
 /* Bytes of local memory that the process holds beyond its budget. */
+/* False: there is no such group. */
+bool budget_find_group(D3DKMT_MEMORY_SEGMENT_GROUP wanted, enum vidmm_budget_group *out_group);
 uint64_t budget_excess(const struct d3dkmt_process *process);
 void trims_forget_device(struct d3dkmt_process *process, D3DKMT_HANDLE device);
 

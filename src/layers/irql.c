@@ -22,6 +22,7 @@ static KIRQL level_of(enum miniport_ddi ddi, const void *argument)
     case MINIPORT_DDI_SubmitCommandToHwQueue:
     case MINIPORT_DDI_PreemptCommand:
     case MINIPORT_DDI_QueryCurrentFence:
+    case MINIPORT_DDI_CalibrateGpuClock:
         return DISPATCH_LEVEL;
     case MINIPORT_DDI_UpdateMonitoredValues: /* never at the time of an interrupt */
         return NT_DEVICE_IRQL;

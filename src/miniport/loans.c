@@ -442,6 +442,13 @@ static const struct loan_member submit_command_to_hw_queue[] = {
 static const struct loan_member node_metadata[] = {
     VALUE(IN, struct miniport_node, NodeOrdinalAndAdapterIndex),
 };
+static const struct loan_member gpu_clock[] = {
+    VALUE(OUT, struct miniport_clock, calibration.GpuFrequency, .is_needed = true),
+    VALUE(OUT, struct miniport_clock, calibration.GpuClockCounter, .is_needed = true),
+    VALUE(OUT, struct miniport_clock, calibration.CpuClockCounter, .is_needed = true),
+    VALUE(IN, struct miniport_clock, NodeOrdinal),
+    VALUE(IN, struct miniport_clock, EngineOrdinal),
+};
 static const struct loan_member cancel_command[] = {
     BYTES(IN_OUT, DXGKARG_CANCELCOMMAND, pDmaBuffer, DmaBufferSize, .is_lasting = true),
     BYTES(IN_OUT, DXGKARG_CANCELCOMMAND, pDmaBufferPrivateData, DmaBufferPrivateDataSize,
@@ -623,6 +630,7 @@ static const struct loan_structure arguments[MINIPORT_DDI_COUNT] = {
     NO_LOANS(ResumeHwEngine, RESUMEHWENGINE),
     NO_LOANS(SwitchToHwContextList, SWITCHTOHWCONTEXTLIST),
     [MINIPORT_DDI_GetNodeMetadata] = STRUCTURE(struct miniport_node, node_metadata),
+    [MINIPORT_DDI_CalibrateGpuClock] = STRUCTURE(struct miniport_clock, gpu_clock),
     NO_LOANS(DestroyNativeFence, DESTROYNATIVEFENCE),
     OF(UpdateMonitoredValues, UPDATEMONITOREDVALUES, update_monitored_values),
     NO_LOANS(GetRootPageTableSize, GETROOTPAGETABLESIZE),

@@ -101,11 +101,18 @@ struct miniport_node {
     DXGKARG_GETNODEMETADATA metadata;
 };
 
+/* The arguments of DxgkDdiCalibrateGpuClock, which writes calibration. */
+struct miniport_clock {
+    UINT32 NodeOrdinal, EngineOrdinal;
+    DXGKARG_CALIBRATEGPUCLOCK calibration;
+};
+
 /* DDIs whose arguments come by value: one structure holds them here. */
 #define MINIPORT_VALUE_LIST(X)                                                                     \
     X(control_interrupt, ControlInterrupt, const struct miniport_interrupt *)                      \
     X(control_interrupt2, ControlInterrupt2, const DXGKARG_CONTROLINTERRUPT2 *)                    \
-    X(get_node_metadata, GetNodeMetadata, struct miniport_node *)
+    X(get_node_metadata, GetNodeMetadata, struct miniport_node *)                                  \
+    X(calibrate_gpu_clock, CalibrateGpuClock, struct miniport_clock *)
 
 /* Elements of DXGKARG_PRESENT.pAllocationList: nothing, the source, the destination. */
 #define MINIPORT_PRESENT_ALLOCATIONS 3u

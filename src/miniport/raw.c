@@ -728,6 +728,7 @@ MINIPORT_ARGUMENT_LIST(X)
 #define VALUES_ControlInterrupt      object, arg->InterruptType, arg->EnableInterrupt
 #define VALUES_ControlInterrupt2     object, *arg
 #define VALUES_GetNodeMetadata       object, arg->NodeOrdinalAndAdapterIndex, &arg->metadata
+#define VALUES_CalibrateGpuClock     object, arg->NodeOrdinal, arg->EngineOrdinal, &arg->calibration
 #define VALUES_QueryChildRelations   object, arg->ChildRelations, arg->ChildRelationsSize
 #define VALUES_QueryChildStatus      object, arg->ChildStatus, arg->NonDestructiveOnly
 #define VALUES_QueryDeviceDescriptor object, arg->ChildUid, arg->DeviceDescriptor

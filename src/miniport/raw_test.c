@@ -50,12 +50,18 @@ static void every_ddi_reaches_its_slot(void **state)
     }
     {
         struct miniport_node node = {.NodeOrdinalAndAdapterIndex = 5};
+        struct miniport_clock clock = {.NodeOrdinal = 3, .EngineOrdinal = 2};
 
         assert_int_equal(miniport_get_node_metadata(raw, NULL, &node), STATUS_PENDING);
         assert_string_equal(driver.last, "GetNodeMetadata");
         assert_ptr_equal(driver.object, &driver.adapter);
         assert_int_equal(driver.node, 5);
         assert_int_equal(node.metadata.Flags.Value, 3);
+        assert_int_equal(miniport_calibrate_gpu_clock(raw, NULL, &clock), STATUS_PENDING);
+        assert_string_equal(driver.last, "CalibrateGpuClock");
+        assert_int_equal(driver.node, 3);
+        assert_int_equal(driver.number, 2);
+        assert_int_equal(clock.calibration.GpuFrequency, 7);
     }
     {
         DXGK_CHILD_DESCRIPTOR relations;

@@ -62,6 +62,15 @@ static NTSTATUS NTAPI fake_GetNodeMetadata(const HANDLE object, UINT node,
     return note("GetNodeMetadata", object, metadata);
 }
 
+static NTSTATUS NTAPI fake_CalibrateGpuClock(const HANDLE object, UINT32 node, UINT32 engine,
+                                             DXGKARG_CALIBRATEGPUCLOCK *calibration)
+{
+    driver.node = node;
+    driver.number = engine;
+    calibration->GpuFrequency = 7;
+    return note("CalibrateGpuClock", object, calibration);
+}
+
 static NTSTATUS NTAPI fake_QueryChildRelations(const PVOID object, DXGK_CHILD_DESCRIPTOR *relations,
                                                ULONG bytes)
 {

@@ -500,6 +500,31 @@ static void nodes_have_their_kind(void **state)
     test_destroy(&kernel);
 }
 
+static void the_clock_of_a_node_goes_with_the_processors(void **state)
+{
+    DXGKARG_CALIBRATEGPUCLOCK first, second;
+    LARGE_INTEGER frequency;
+    uint64_t gpu, cpu;
+
+    start(RefKmdDriverEntryGpuMmu, 16 * MiB, 16 * MiB, 0);
+    KeQueryPerformanceCounter(&frequency);
+    assert_int_equal(kernel.ddi.DxgkDdiCalibrateGpuClock(kernel.adapter, 1, 0, &first),
+                     STATUS_SUCCESS);
+    machine_run_until(kernel.machine, machine_now(kernel.machine) + 3000000);
+    assert_int_equal(kernel.ddi.DxgkDdiCalibrateGpuClock(kernel.adapter, 1, 0, &second),
+                     STATUS_SUCCESS);
+    gpu = second.GpuClockCounter - first.GpuClockCounter;
+    cpu = second.CpuClockCounter - first.CpuClockCounter;
+    assert_true(gpu >= 3 * second.GpuFrequency / 1000 && gpu < 4 * second.GpuFrequency / 1000);
+    assert_true(cpu >= 3 * (uint64_t)frequency.QuadPart / 1000 &&
+                cpu < 4 * (uint64_t)frequency.QuadPart / 1000);
+    assert_int_equal(kernel.ddi.DxgkDdiCalibrateGpuClock(kernel.adapter, 9, 0, &first),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(kernel.ddi.DxgkDdiCalibrateGpuClock(kernel.adapter, 0, 1, &first),
+                     STATUS_INVALID_PARAMETER);
+    test_destroy(&kernel);
+}
+
 /* ---- Allocations ----------------------------------------------------------------------------- */
 
 static NTSTATUS create_allocation(struct sgpu_umd_allocation *request, DXGK_ALLOCATIONINFO *info)
@@ -700,6 +725,7 @@ int main(void)
         cmocka_unit_test(a_root_fills_pages_of_its_segment),
         cmocka_unit_test(physical_adapter_caps_name_the_paging_node),
         cmocka_unit_test(nodes_have_their_kind),
+        cmocka_unit_test(the_clock_of_a_node_goes_with_the_processors),
         cmocka_unit_test(placement_follows_the_request),
         cmocka_unit_test(flags_have_the_shape_of_the_model),
         cmocka_unit_test(bad_requests_are_refused),

@@ -1,5 +1,6 @@
 /*
- * DxgkDdiQueryAdapterInfo: what the adapter says about itself, and DxgkDdiGetNodeMetadata.
+ * DxgkDdiQueryAdapterInfo: what the adapter says about itself, DxgkDdiGetNodeMetadata, and
+ * DxgkDdiCalibrateGpuClock.
  *
  * A query that the driver does not know is STATUS_NOT_SUPPORTED, which is how the kernel learns
  * that the feature behind it is absent. One whose buffer is too small is STATUS_BUFFER_TOO_SMALL.
@@ -8,6 +9,7 @@
 #include "refkmd/ddi.h"
 #include "refkmd/memory/mmu.h"
 #include "refkmd/memory/segments.h"
+#include "refkmd/registers.h"
 #include "refkmd/traits.h"
 
 #include <ntstatus.h>
@@ -240,6 +242,21 @@ NTSTATUS NTAPI RefKmdQueryAdapterInfo(IN_CONST_HANDLE hAdapter,
         return handler->query(adapter, query);
     }
     return STATUS_NOT_SUPPORTED;
+}
+
+/* All nodes have one clock. The two counters are read as near to each other as can be. */
+NTSTATUS NTAPI RefKmdCalibrateGpuClock(IN_CONST_HANDLE hAdapter, UINT32 NodeOrdinal,
+                                       UINT32 EngineOrdinal,
+                                       OUT_PDXGKARG_CALIBRATEGPUCLOCK calibration)
+{
+    struct refkmd_adapter *adapter = hAdapter;
+
+    if (NodeOrdinal >= adapter->node_count || EngineOrdinal)
+        return STATUS_INVALID_PARAMETER;
+    calibration->GpuFrequency = SGPU_CLOCK_HZ;
+    calibration->GpuClockCounter = refkmd_read64(adapter, SGPU_REG_CLOCK);
+    calibration->CpuClockCounter = (UINT64)KeQueryPerformanceCounter(NULL).QuadPart;
+    return STATUS_SUCCESS;
 }
 
 /* The node is in the low half; the high half is the physical adapter. */

@@ -34,6 +34,7 @@ static void fill_common(DRIVER_INITIALIZATION_DATA *table)
 
     table->DxgkDdiQueryAdapterInfo = RefKmdQueryAdapterInfo;
     table->DxgkDdiGetNodeMetadata = RefKmdGetNodeMetadata;
+    table->DxgkDdiCalibrateGpuClock = RefKmdCalibrateGpuClock;
 
     table->DxgkDdiGetStandardAllocationDriverData = RefKmdGetStandardAllocationDriverData;
     table->DxgkDdiCreateAllocation = RefKmdCreateAllocation;

@@ -419,6 +419,10 @@ static uint32_t read_word(struct sgpu *gpu, uint64_t offset)
     case SGPU_REG_PICTURE_SIZE:
     case SGPU_REG_PICTURE_SIZE + 4:
         return half_of(gpu->config.picture_bytes, offset - SGPU_REG_PICTURE_SIZE);
+    case SGPU_REG_CLOCK:
+    case SGPU_REG_CLOCK + 4:
+        return half_of(machine_now(gpu->machine) / (1000000000 / SGPU_CLOCK_HZ),
+                       offset - SGPU_REG_CLOCK);
     case SGPU_REG_SCAN_CURRENT:
     case SGPU_REG_SCAN_CURRENT + 4:
         return half_of(gpu->scan_current, offset - SGPU_REG_SCAN_CURRENT);

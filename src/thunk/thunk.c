@@ -476,7 +476,7 @@ bool thunk_take_answer(unsigned function, void *arguments, const void *message, 
     const struct list_row *rows;
     struct thunk_header header;
     union {
-        uint8_t bytes[sizeof(D3DKMT_SUBMITCOMMAND)];
+        uint8_t bytes[sizeof(D3DKMT_QUERYSTATISTICS)]; /* the largest */
         uint64_t alignment;
     } taken;
 

@@ -879,6 +879,18 @@ static void put_ddi(struct trace_line *line, const struct trace_event *event)
     case MINIPORT_DDI_GetNodeMetadata:
         put_node_metadata(line, event);
         break;
+    case MINIPORT_DDI_CalibrateGpuClock: {
+        const struct miniport_clock *arg = argument;
+
+        trace_put_number(line, "NodeOrdinal", arg->NodeOrdinal);
+        trace_put_number(line, "EngineOrdinal", arg->EngineOrdinal);
+        if (is_before)
+            break;
+        trace_put_number(line, "GpuFrequency", arg->calibration.GpuFrequency);
+        trace_put_number(line, "GpuClockCounter", arg->calibration.GpuClockCounter);
+        trace_put_number(line, "CpuClockCounter", arg->calibration.CpuClockCounter);
+        break;
+    }
     case MINIPORT_DDI_CreateAllocation:
         put_create_allocation(line, event);
         break;

@@ -36,13 +36,6 @@ typedef struct _D3DKMT_WDDM_1_2_CAPS {
 
 #if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM1_3
 
-typedef struct _D3DKMT_QUERYCLOCKCALIBRATION {
-    D3DKMT_HANDLE hAdapter;
-    UINT NodeOrdinal;
-    UINT PhysicalAdapterIndex;
-    DXGK_GPUCLOCKDATA ClockData;
-} D3DKMT_QUERYCLOCKCALIBRATION;
-
 typedef struct _D3DKMT_WDDM_1_3_CAPS {
     union {
         struct {

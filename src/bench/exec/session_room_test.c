@@ -96,6 +96,98 @@ static NTSTATUS reserve(struct test_client *client, uint64_t bytes)
     return TEST_CALL(client, ChangeVideoMemoryReservation, &change);
 }
 
+static NTSTATUS ask(struct test_client *client, D3DKMT_QUERYSTATISTICS_TYPE type, unsigned id,
+                    D3DKMT_QUERYSTATISTICS *out)
+{
+    memset(out, 0x5a, sizeof *out);
+    out->Type = type;
+    out->AdapterLuid = (LUID){.LowPart = EXEC_LUID_LOW, .HighPart = EXEC_LUID_HIGH};
+    out->hProcess = NULL;
+    out->QuerySegment.SegmentId = id;
+    return TEST_CALL(client, QueryStatistics, out);
+}
+
+/* Of all memory segments, in all and of the client's. */
+static uint64_t local_in_use(struct test_client *client, uint64_t *out_own)
+{
+    D3DKMT_QUERYSTATISTICS query;
+    uint64_t bytes = 0;
+    ULONG count;
+
+    assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_ADAPTER, 0, &query), STATUS_SUCCESS);
+    count = query.QueryResult.AdapterInformation.NbSegments;
+    assert_true(count > 0 && query.QueryResult.AdapterInformation.NodeCount == 2);
+    assert_int_equal(query.QueryResult.AdapterInformation.Reserved[6], 0);
+    *out_own = 0;
+    for (ULONG id = 1; id <= count; id++) {
+        assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_SEGMENT, id, &query), STATUS_SUCCESS);
+        if (query.QueryResult.SegmentInformation.Aperture)
+            continue;
+        bytes += query.QueryResult.SegmentInformation.BytesResident;
+        assert_true(query.QueryResult.SegmentInformation.CommitLimit >= bytes);
+        assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT, id, &query),
+                         STATUS_SUCCESS);
+        *out_own += query.QueryResult.ProcessSegmentInformation.BytesCommitted;
+    }
+    assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_SEGMENT, 0, &query),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_SEGMENT, count + 1, &query),
+                     STATUS_INVALID_PARAMETER);
+    return bytes;
+}
+
+static void count(struct exec_session *session)
+{
+    struct test_client a, b;
+    struct test_buffer buffer;
+    D3DKMT_QUERYSTATISTICS query;
+    D3DKMT_QUERYCLOCKCALIBRATION clock = {0}, later;
+    uint64_t before, own, other;
+
+    test_client_start(&a, session);
+    test_client_start(&b, session);
+    before = local_in_use(&a, &own);
+    other = own;
+    assert_int_equal(test_create(&a, SGPU_UMD_NO_APERTURE, 3 * MIB, NULL, &buffer), STATUS_SUCCESS);
+    ask_for(&a, &buffer, STATUS_PENDING);
+    test_let_run(session);
+    assert_true(local_in_use(&a, &own) >= before + 3 * MIB);
+    assert_int_equal(own, other + 3 * MIB);
+    assert_true(local_in_use(&b, &other) >= before + 3 * MIB);
+    assert_true(other < 3 * MIB); /* what is another's is none of its own */
+    assert_int_equal(ask(&a, D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT_GROUP,
+                         D3DKMT_MEMORY_SEGMENT_GROUP_LOCAL, &query),
+                     STATUS_SUCCESS);
+    assert_int_equal(query.QueryResult.ProcessSegmentGroupInformation.Budget, budget_of(&a).Budget);
+    assert_int_equal(query.QueryResult.ProcessSegmentGroupInformation.Usage,
+                     budget_of(&a).CurrentUsage);
+    assert_int_equal(ask(&a, D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT_GROUP, 2, &query),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(ask(&a, D3DKMT_QUERYSTATISTICS_NODE, 0, &query), STATUS_NOT_SUPPORTED);
+    assert_int_equal(ask(&a, 11, 0, &query), STATUS_INVALID_PARAMETER);
+    query.Type = D3DKMT_QUERYSTATISTICS_ADAPTER;
+    query.AdapterLuid.LowPart++;
+    assert_int_equal(TEST_CALL(&a, QueryStatistics, &query), STATUS_INVALID_PARAMETER);
+
+    clock.hAdapter = a.adapter;
+    clock.NodeOrdinal = 1;
+    assert_int_equal(TEST_CALL(&a, QueryClockCalibration, &clock), STATUS_SUCCESS);
+    later = clock;
+    assert_int_equal(TEST_CALL(&a, QueryClockCalibration, &later), STATUS_SUCCESS);
+    assert_int_equal(clock.ClockData.GpuFrequency, SGPU_CLOCK_HZ);
+    assert_true(later.ClockData.GpuClockCounter >= clock.ClockData.GpuClockCounter);
+    assert_true(later.ClockData.CpuClockCounter >= clock.ClockData.CpuClockCounter);
+    clock.NodeOrdinal = 2;
+    assert_int_equal(TEST_CALL(&a, QueryClockCalibration, &clock), STATUS_INVALID_PARAMETER);
+    test_client_close(&a);
+    test_client_close(&b);
+}
+
+static void statistics_and_clocks_are_told(void **state)
+{
+    test_on_board(16 * MIB, count);
+}
+
 static void budgets(struct exec_session *session)
 {
     struct test_client a, b;
@@ -523,6 +615,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_finds_no_room_waits_until_somebody_gives_some_up),
+        cmocka_unit_test(statistics_and_clocks_are_told),
         cmocka_unit_test(budgets_follow_processes_and_reservations),
         cmocka_unit_test(references_are_counted_and_none_is_given_back_twice),
         cmocka_unit_test(who_does_not_fit_beside_another_takes_turns),

@@ -1,9 +1,9 @@
 /*
- * Escapes: what a client's user-mode driver asks its kernel half, past the manager; and what is
- * asked for a debug report.
+ * Escapes: what a client's user-mode driver asks its kernel half, past the manager; what is asked
+ * for a debug report; and the clock of a node.
  *
  * Source     contract.md ESC-001, ESC-002, TDR-017; DXGKDDI_ESCAPE, DXGKDDI_COLLECTDBGINFO,
- *            DXGKDDI_COLLECTDBGINFO2.
+ *            DXGKDDI_COLLECTDBGINFO2, DXGKDDI_CALIBRATEGPUCLOCK.
  */
 #include "vidmm/adapter/debug_info.h"
 #include "vidmm/adapter/power.h"
@@ -44,6 +44,31 @@ NTSTATUS vidmm_escape(struct vidmm *vidmm, struct vidmm_escape *escape)
     status = miniport_escape(vidmm->miniport, NULL, &args);
     vidmm->callback_depth--;
     vidmm_pump(vidmm);
+    return status;
+}
+
+NTSTATUS vidmm_calibrate_clock(struct vidmm *vidmm, unsigned node,
+                               DXGKARG_CALIBRATEGPUCLOCK *out_calibration)
+{
+    struct miniport_clock clock = {.NodeOrdinal = node};
+    NTSTATUS status;
+
+    memset(out_calibration, 0, sizeof *out_calibration);
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
+    if (node >= vidmm->caps.node_count)
+        return STATUS_INVALID_PARAMETER;
+    if (vidmm->power.state != POWER_ON)
+        return STATUS_INVALID_DEVICE_STATE;
+    if (vidmm->caps.interface_version < DXGKDDI_INTERFACE_VERSION_WDDM1_3 ||
+        !miniport_has(vidmm->miniport, MINIPORT_DDI_CalibrateGpuClock))
+        return STATUS_NOT_SUPPORTED;
+    vidmm->callback_depth++;
+    status = miniport_calibrate_gpu_clock(vidmm->miniport, NULL, &clock);
+    vidmm->callback_depth--;
+    vidmm_pump(vidmm);
+    if (NT_SUCCESS(status))
+        *out_calibration = clock.calibration;
     return status;
 }
 

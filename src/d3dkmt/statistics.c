@@ -1,0 +1,154 @@
+/*
+ * What a client is told of the adapter, its segments and its own part in them, and of the clocks of
+ * nodes.
+ *
+ * Members for which nothing is kept here are zero, as their pages allow: they are counters of paths
+ * that this system does not have. Types about displays and nodes, and a node's performance, are
+ * STATUS_NOT_SUPPORTED.
+ */
+#include "d3dkmt/front.h"
+
+/* ---- Statistics ------------------------------------------------------------------------------ */
+
+static ULONG low_part(uint64_t count)
+{
+    return (ULONG)min_u64(count, UINT32_MAX);
+}
+
+static void tell_adapter(const struct d3dkmt *front,
+                         D3DKMT_QUERYSTATISTICS_ADAPTER_INFORMATION *adapter)
+{
+    const struct vidmm_statistics *statistics = vidmm_statistics(front->config.vidmm);
+
+    adapter->NbSegments = vidmm_segment_count(front->config.vidmm);
+    adapter->NodeCount = vidmm_node_count(front->config.vidmm);
+    adapter->TdrDetectedCount = low_part(statistics->timeouts);
+    adapter->Renaming.NbAllocationsRenamed = low_part(statistics->renames);
+    adapter->PagingFault.Faults.Count = low_part(statistics->page_faults);
+    adapter->PagingFault.Evictions = (D3DKMT_QUERYSTATISTICS_COUNTER){
+        low_part(statistics->evictions), statistics->moved_out_bytes + statistics->discarded_bytes};
+    adapter->PagingTransfer.BytesFilled = statistics->filled_bytes;
+    adapter->PagingTransfer.BytesDiscarded = statistics->discarded_bytes;
+    adapter->PagingTransfer.BytesTransferredFromMdlToMemory = statistics->moved_in_bytes;
+    adapter->PagingTransfer.BytesTransferredFromMemoryToMdl = statistics->moved_out_bytes;
+    adapter->Flags.NumberOfMemoryGroups = 2;
+    adapter->Flags.SupportsDemotion = 1;
+}
+
+/* Everything that has a place is committed. */
+static void tell_segment(const struct d3dkmt *front, unsigned id,
+                         D3DKMT_QUERYSTATISTICS_SEGMENT_INFORMATION *segment)
+{
+    struct vidmm_segment_info info;
+
+    vidmm_segment_info(front->config.vidmm, id, &info);
+    segment->CommitLimit = info.size;
+    segment->BytesCommitted = info.used;
+    segment->BytesResident = info.used;
+    segment->Memory.AllocsCommitted = low_part(info.allocation_count);
+    segment->Memory.AllocsResident = low_part(info.allocation_count);
+    segment->Aperture = info.is_aperture;
+}
+
+static void tell_process_segment(const struct d3dkmt_process *process, unsigned id,
+                                 D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT_INFORMATION *segment)
+{
+    const struct allocation *allocation;
+    const struct device *device;
+
+    list_for_each (device, &process->devices, struct device, link) {
+        list_for_each (allocation, &device->allocations, struct allocation, link) {
+            unsigned place;
+
+            if (allocation->is_dead || !vidmm_allocation_segment(allocation->handle, &place) ||
+                place != id)
+                continue;
+            segment->BytesCommitted += allocation->bytes;
+            segment->VideoMemory.AllocsCommitted++;
+        }
+    }
+    segment->MaximumWorkingSet = segment->BytesCommitted;
+}
+
+static bool tell_process_group(const struct d3dkmt_process *process,
+                               D3DKMT_MEMORY_SEGMENT_GROUP which,
+                               D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT_GROUP_INFORMATION *group)
+{
+    enum vidmm_budget_group budget;
+    struct vidmm_budget_info info;
+
+    if (!budget_find_group(which, &budget))
+        return false;
+    vidmm_budget_info(process->handle, budget, &info);
+    group->Budget = info.budget;
+    group->Requested = info.held;
+    group->Usage = info.resident;
+    return true;
+}
+
+static bool has_segment(const struct d3dkmt *front, unsigned id)
+{
+    return id && id <= vidmm_segment_count(front->config.vidmm);
+}
+
+NTSTATUS d3dkmt_QueryStatistics(struct d3dkmt_call *call, D3DKMT_QUERYSTATISTICS *arguments)
+{
+    const struct d3dkmt_process *process = call->process;
+    const struct d3dkmt *front = process->front;
+    D3DKMT_QUERYSTATISTICS_RESULT *result = &arguments->QueryResult;
+    const LUID luid = front->config.luid;
+
+    if (arguments->hProcess || arguments->AdapterLuid.LowPart != luid.LowPart ||
+        arguments->AdapterLuid.HighPart != luid.HighPart)
+        return STATUS_INVALID_PARAMETER;
+    memset(result, 0, sizeof *result);
+    switch ((unsigned)arguments->Type) {
+    case D3DKMT_QUERYSTATISTICS_ADAPTER:
+        tell_adapter(front, &result->AdapterInformation);
+        return STATUS_SUCCESS;
+    case D3DKMT_QUERYSTATISTICS_PROCESS:
+        result->ProcessInformation.NodeCount = vidmm_node_count(front->config.vidmm);
+        return STATUS_SUCCESS;
+    case D3DKMT_QUERYSTATISTICS_PROCESS_ADAPTER:
+        result->ProcessAdapterInformation.NbSegments = vidmm_segment_count(front->config.vidmm);
+        result->ProcessAdapterInformation.NodeCount = vidmm_node_count(front->config.vidmm);
+        return STATUS_SUCCESS;
+    case D3DKMT_QUERYSTATISTICS_SEGMENT:
+        if (!has_segment(front, arguments->QuerySegment.SegmentId))
+            return STATUS_INVALID_PARAMETER;
+        tell_segment(front, arguments->QuerySegment.SegmentId, &result->SegmentInformation);
+        return STATUS_SUCCESS;
+    case D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT:
+        if (!has_segment(front, arguments->QueryProcessSegment.SegmentId))
+            return STATUS_INVALID_PARAMETER;
+        tell_process_segment(process, arguments->QueryProcessSegment.SegmentId,
+                             &result->ProcessSegmentInformation);
+        return STATUS_SUCCESS;
+    case D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT_GROUP:
+        return tell_process_group(process, arguments->QueryProcessSegmentGroup,
+                                  &result->ProcessSegmentGroupInformation)
+                   ? STATUS_SUCCESS
+                   : STATUS_INVALID_PARAMETER;
+    case D3DKMT_QUERYSTATISTICS_NODE:
+    case D3DKMT_QUERYSTATISTICS_PROCESS_NODE:
+    case D3DKMT_QUERYSTATISTICS_VIDPNSOURCE:
+    case D3DKMT_QUERYSTATISTICS_PROCESS_VIDPNSOURCE:
+    case D3DKMT_QUERYSTATISTICS_PHYSICAL_ADAPTER:
+        return STATUS_NOT_SUPPORTED;
+    default:
+        return STATUS_INVALID_PARAMETER;
+    }
+}
+
+/* ---- Clocks ---------------------------------------------------------------------------------- */
+
+NTSTATUS d3dkmt_QueryClockCalibration(struct d3dkmt_call *call,
+                                      D3DKMT_QUERYCLOCKCALIBRATION *arguments)
+{
+    struct vidmm *vidmm = call->process->front->config.vidmm;
+
+    if (!handle_find(call->process, arguments->hAdapter, OBJECT_ADAPTER) ||
+        arguments->PhysicalAdapterIndex || arguments->NodeOrdinal >= vidmm_node_count(vidmm))
+        return STATUS_INVALID_PARAMETER;
+    return vidmm_calibrate_clock(vidmm, arguments->NodeOrdinal, &arguments->ClockData);
+}
