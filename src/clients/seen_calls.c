@@ -58,6 +58,8 @@ bool seen_wait_of(const struct seen_process *process, enum d3dkmt_function funct
     case D3DKMT_FN_WaitForSynchronizationObjectFromCpu: {
         const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments = call_arguments;
 
+        if (arguments->hAsyncEvent) /* a look: the wait is a call of its own behind it */
+            return false;
         out_wait->is_by_cpu = true;
         set_sync(out_wait, arguments->ObjectCount, arguments->ObjectHandleArray,
                  arguments->FenceValueArray);

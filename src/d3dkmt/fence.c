@@ -257,21 +257,29 @@ struct cpu_wait {
     } fences[];
 };
 
-/* A fence that has been destroyed meanwhile is one that nobody can wait for any more. */
-static bool wait_again(struct d3dkmt_call *call)
+/*
+ * STATUS_PENDING: not yet. A fence that has been destroyed meanwhile is one that nobody can wait
+ * for any more.
+ */
+static NTSTATUS look(struct d3dkmt_process *process, const struct cpu_wait *wait)
 {
-    const struct cpu_wait *wait = call->state;
     unsigned reached = 0;
 
     for (unsigned i = 0; i < wait->count; i++) {
-        const struct fence *fence =
-            handle_find(call->process, wait->fences[i].handle, OBJECT_FENCE);
+        const struct fence *fence = handle_find(process, wait->fences[i].handle, OBJECT_FENCE);
 
         if (!fence)
-            return call_end(call, STATUS_INVALID_HANDLE);
+            return STATUS_INVALID_HANDLE;
         reached += *fence->value >= wait->fences[i].value;
     }
-    return (wait->is_any ? reached > 0 : reached == wait->count) && call_end(call, STATUS_SUCCESS);
+    return (wait->is_any ? reached > 0 : reached == wait->count) ? STATUS_SUCCESS : STATUS_PENDING;
+}
+
+static bool wait_again(struct d3dkmt_call *call)
+{
+    const NTSTATUS status = look(call->process, call->state);
+
+    return status != STATUS_PENDING && call_end(call, status);
 }
 
 NTSTATUS
@@ -290,8 +298,6 @@ d3dkmt_WaitForSynchronizationObjectFromCpu(
         if (!handle_find(call->process, arguments->ObjectHandleArray[i], OBJECT_FENCE))
             return STATUS_INVALID_PARAMETER;
     }
-    if (arguments->hAsyncEvent)
-        return STATUS_NOT_SUPPORTED;
     bytes = sizeof *wait + count * sizeof wait->fences[0];
     wait = front_alloc(call->process->front, bytes);
     if (!wait)
@@ -301,6 +307,12 @@ d3dkmt_WaitForSynchronizationObjectFromCpu(
     for (UINT i = 0; i < count; i++) {
         wait->fences[i].handle = arguments->ObjectHandleArray[i];
         wait->fences[i].value = arguments->FenceValueArray[i];
+    }
+    if (arguments->hAsyncEvent) { /* the client's side sets it (dxcore/events.h) */
+        const NTSTATUS status = look(call->process, wait);
+
+        front_free(call->process->front, wait, bytes);
+        return status;
     }
     return call_wait(call, wait_again, wait, bytes);
 }

@@ -3,6 +3,7 @@
  *
  * The objects are static: nothing is counted, and what is released is used again.
  */
+#include "dxcore/events.h"
 #include "dxcore/notices.h"
 #include "dxcore/passing.h"
 
@@ -28,6 +29,10 @@ static NTSTATUS call(unsigned function, void *arguments, const void *caller)
         return notices_begin(arguments);
     case D3DKMT_FN_UnregisterTrimNotification:
         return notices_end(arguments);
+    case D3DKMT_FN_WaitForSynchronizationObjectFromCpu:
+        if (((const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *)arguments)->hAsyncEvent)
+            return events_wait(arguments, caller);
+        return connection_call(function, arguments, caller);
     default:
         return connection_call(function, arguments, caller);
     }

@@ -10,13 +10,16 @@
  *                                                so many (4) in each round
  *     client die BUFFERS MIB                     the same, killed by itself in the midst of a copy
  *     client wait                                waits for a fence that nobody signals
- *     client leave THREADS BUFFERS [LIBRARY]     ends amid calls of all threads, when so many
- * buffers have been made; with a library: slowly client queues BUFFERS MIB ROUNDS           writes,
- * copies and reads by hardware queues client calls                               measures what a
- * call costs, beside a socket client share BUFFERS MIB                   holds them, and trims when
- * another process comes client careless                            evicts memory that a copy still
- * uses client wild                                hands over a list that leads nowhere client lie
- * makes calls that no driver makes
+ *     client leave THREADS BUFFERS [LIBRARY]
+ *                                                ends amid calls of all threads, when so many
+ *                                                buffers have been made; with a library: slowly
+ *     client queues BUFFERS MIB ROUNDS           writes, copies and reads by hardware queues
+ *     client events                              waits that set an event
+ *     client calls                               measures what a call costs, beside a socket
+ *     client share BUFFERS MIB                   holds them, and trims when another process comes
+ *     client careless                            evicts memory that a copy still uses
+ *     client wild                                hands over a list that leads nowhere
+ *     client lie                                 makes calls that no driver makes
  *
  * Exit status 0: every word was right. The memory that transfers go through is protected while the
  * GPU has it, as a shipped driver does.
@@ -437,6 +440,8 @@ int main(int argc, char **argv)
         return leave(buffers, (unsigned)atoi(argv[3]), argc > 4 && argv[4][0] ? argv[4] : NULL);
     if (!strcmp(what, "queues") && buffers && bytes)
         return queues(buffers, bytes, rounds);
+    if (!strcmp(what, "events"))
+        return events();
     if (!strcmp(what, "wait"))
         return wait_for_ever();
     if (!strcmp(what, "wild"))
@@ -445,8 +450,8 @@ int main(int argc, char **argv)
         return careless();
     if (!strcmp(what, "lie"))
         return lie();
-    fprintf(
-        stderr,
-        "usage: client copy|keep|locks|queues|die|wait|leave|calls|share|careless|wild|lie ...\n");
+    fprintf(stderr,
+            "usage: client copy|keep|locks|queues|die|wait|leave|calls|events|share|careless|wild|"
+            "lie ...\n");
     return 2;
 }

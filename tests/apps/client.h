@@ -57,6 +57,7 @@ void let_go(struct driver *driver);
 void transfer(struct driver *driver, const struct buffer *buffer, uint8_t *memory, int is_read);
 
 /* What the application does; exit statuses. */
+int events(void);
 int locks(unsigned count, unsigned threads, unsigned rounds, unsigned moves);
 int calls(void);
 int queues(unsigned buffers, uint64_t bytes, unsigned rounds);

@@ -119,6 +119,12 @@ passes_alike() { # OPTION, what the client does
 }
 passes_alike hardware-queues=no copy 4 4 1
 
+# Waits that set an event, by lanes and by sockets; the record has the waits of their threads.
+DRYDOCK_NO_LANES=1 expect 0 '^11 of 11 right' -- "$client" events
+expect 0 '^11 of 11 right' --record "$folder/events.case" -- "$client" events
+grep -q ' 0 findings; ' "$folder/out" || complain "events: findings"
+plays_twice "$folder/events.case"
+
 # Hardware queues: the content is right, the calls break no rule, and the record has their work.
 expect 0 '^0 wrong buffers of 12' --local-memory 8M --option hardware-queues=yes -- "$client" queues 4 4 3
 grep -q ' 0 findings$' "$folder/out" || complain "queues: findings"

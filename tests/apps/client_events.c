@@ -1,0 +1,132 @@
+/*
+ * Waits that set an event: of the GPU's work, of a signal of the CPU's, of any of several fences;
+ * and those that set none.
+ */
+#define _GNU_SOURCE
+#include "client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define SOON_MS   50
+#define AT_ALL_MS 20000
+
+static int make_event(void)
+{
+    const int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+    if (event < 0)
+        fail("eventfd", 0);
+    return event;
+}
+
+/* How often it has been set since the last look, within the time. */
+static uint64_t times_set(int event, int ms)
+{
+    struct pollfd poller = {.fd = event, .events = POLLIN};
+    uint64_t count = 0;
+
+    return poll(&poller, 1, ms) == 1 && read(event, &count, sizeof count) == sizeof count ? count
+                                                                                          : 0;
+}
+
+static D3DKMT_HANDLE make_fence(const struct driver *driver)
+{
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = {.hDevice = driver->device,
+                                                  .Info.Type = D3DDDI_MONITORED_FENCE};
+
+    must("CreateSynchronizationObject2", D3DKMTCreateSynchronizationObject2(&create));
+    return create.hSyncObject;
+}
+
+static NTSTATUS wait_with(const struct driver *driver, int event, unsigned count,
+                          const D3DKMT_HANDLE *fences, const UINT64 *values, int is_any)
+{
+    D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {.hDevice = driver->device,
+                                                       .ObjectCount = count,
+                                                       .ObjectHandleArray = fences,
+                                                       .FenceValueArray = values,
+                                                       .hAsyncEvent = (HANDLE)(intptr_t)event};
+
+    wait.Flags.WaitAny = is_any != 0;
+    return D3DKMTWaitForSynchronizationObjectFromCpu(&wait);
+}
+
+static void signal(const struct driver *driver, D3DKMT_HANDLE fence, UINT64 value)
+{
+    must("SignalSynchronizationObjectFromCpu",
+         D3DKMTSignalSynchronizationObjectFromCpu(
+             &(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){.hDevice = driver->device,
+                                                          .ObjectCount = 1,
+                                                          .ObjectHandleArray = &fence,
+                                                          .FenceValueArray = &value}));
+}
+
+static void count_as(unsigned *right, const char *what, int is_right)
+{
+    *right += is_right != 0;
+    if (!is_right)
+        printf("wrong: %s\n", what);
+}
+
+int events(void)
+{
+    struct driver driver;
+    struct buffer a, b;
+    D3DKMT_HANDLE fences[2], gone;
+    const UINT64 both[2] = {3, 3}, one = 1;
+    UINT64 value;
+    unsigned right = 0;
+    int event = make_event(), closed = make_event();
+
+    start(&driver);
+    fences[0] = make_fence(&driver);
+    fences[1] = make_fence(&driver);
+    gone = make_fence(&driver);
+    a = create(&driver, 0, 1 << 20, NULL);
+    b = create(&driver, 0, 1 << 20, NULL);
+    map(&driver, &a, 0);
+    map(&driver, &b, 0);
+    make_resident(&driver, &a);
+    make_resident(&driver, &b);
+
+    hold(&driver);
+    value = copy(&driver, b.va, a.va, b.bytes);
+    must("of the GPU", wait_with(&driver, event, 1, &driver.fence, &value, 0));
+    count_as(&right, "set before its work has run", !times_set(event, SOON_MS));
+    let_go(&driver);
+    count_as(&right, "not set by the GPU's work", times_set(event, AT_ALL_MS) == 1);
+    must("once more", wait_with(&driver, event, 1, &driver.fence, &value, 0));
+    count_as(&right, "a wait that is satisfied sets nothing", times_set(event, SOON_MS) == 1);
+
+    must("of two", wait_with(&driver, event, 2, fences, both, 0));
+    signal(&driver, fences[0], 3);
+    count_as(&right, "set by one of two", !times_set(event, SOON_MS));
+    signal(&driver, fences[1], 3);
+    count_as(&right, "not set by the second of two", times_set(event, AT_ALL_MS) == 1);
+    must("of any", wait_with(&driver, event, 2, fences, (const UINT64[]){9, 4}, 1));
+    must("of any, by a descriptor that is closed",
+         wait_with(&driver, closed, 2, fences, (const UINT64[]){9, 4}, 1));
+    close(closed);
+    signal(&driver, fences[1], 4);
+    count_as(&right, "not set by any of two", times_set(event, AT_ALL_MS) == 1);
+
+    must("of one that goes", wait_with(&driver, event, 1, &gone, &one, 0));
+    must("DestroySynchronizationObject",
+         D3DKMTDestroySynchronizationObject(&(D3DKMT_DESTROYSYNCHRONIZATIONOBJECT){gone}));
+    count_as(&right, "set for a fence that has gone", !times_set(event, SOON_MS));
+    count_as(&right, "a fence that has gone is awaited",
+             wait_with(&driver, event, 1, &gone, &one, 0) == STATUS_INVALID_PARAMETER);
+    count_as(&right, "no descriptor is waited with",
+             wait_with(&driver, 1000000, 1, fences, both, 0) == STATUS_INVALID_HANDLE);
+    count_as(&right, "33 fences are awaited",
+             wait_with(&driver, event, 33, fences, both, 0) == STATUS_INVALID_PARAMETER);
+    count_as(&right, "what was refused has set the event", !times_set(event, SOON_MS));
+    printf("%u of 11 right\n", right);
+    return right != 11;
+}
