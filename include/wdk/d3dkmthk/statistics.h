@@ -1,9 +1,9 @@
 /*
  * What D3DKMTQueryStatistics answers.
  *
- * Place    include/wdk, part of d3dkmthk.h.
- * Source   The reference pages of d3dkmthk.h; sizes and offsets are those of
- * d3dkmt/layout_rows.inc. "QUERYSTATSTICS" is the pages' spelling.
+ * Place   include/wdk, part of d3dkmthk.h.
+ * Source  The reference pages of d3dkmthk.h, whose spelling "QUERYSTATSTICS" is, too; sizes and
+ *         offsets are those of d3dkmt/layout_rows.inc.
  */
 #ifndef D3DKMTHK_STATISTICS_H
 #define D3DKMTHK_STATISTICS_H
