@@ -654,6 +654,10 @@ struct vidmm_escape {
  */
 NTSTATUS vidmm_escape(struct vidmm *vidmm, struct vidmm_escape *escape);
 
+/* DxgkDdiGetNodeMetadata (WDDM 1.3), with an answer as of the function below. */
+NTSTATUS vidmm_node_metadata(struct vidmm *vidmm, unsigned node,
+                             DXGKARG_GETNODEMETADATA *out_metadata);
+
 /*
  * DxgkDdiCalibrateGpuClock (WDDM 1.3): the node's clock and the processor's, at one time. The
  * driver's status; STATUS_NOT_SUPPORTED where it has no such function. The answer is zero without

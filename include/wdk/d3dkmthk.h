@@ -96,6 +96,46 @@ typedef enum _KMTQUERYADAPTERINFOTYPE {
     KMTQAITYPE_QUERYREGISTRY = 48,
 } KMTQUERYADAPTERINFOTYPE;
 
+/* Where the adapter is on its bus. */
+typedef struct _D3DKMT_ADAPTERADDRESS {
+    UINT BusNumber;
+    UINT DeviceNumber;
+    UINT FunctionNumber;
+} D3DKMT_ADAPTERADDRESS;
+
+/* BusType is 5 for PCI: the PCIBus of INTERFACE_TYPE. */
+typedef struct _D3DKMT_DEVICE_IDS {
+    UINT VendorID;
+    UINT DeviceID;
+    UINT SubVendorID;
+    UINT SubSystemID;
+    UINT RevisionID;
+    UINT BusType;
+} D3DKMT_DEVICE_IDS;
+
+typedef struct _D3DKMT_QUERY_DEVICE_IDS {
+    UINT PhysicalAdapterIndex;   /* in */
+    D3DKMT_DEVICE_IDS DeviceIds; /* out */
+} D3DKMT_QUERY_DEVICE_IDS;
+
+/*
+ * Of KMTQAITYPE_NODEMETADATA: D3DKMT_NODEMETADATA of d3dkmddi.h, but for characters of 4 bytes in
+ * FriendlyName on Linux. It has no padding.
+ */
+#define D3DKMT_NODE_NAME_LENGTH 32
+#pragma pack(push, 1)
+typedef struct _D3DKMT_WSL_NODEMETADATA {
+    UINT NodeOrdinalAndAdapterIndex; /* in: the node in the low half */
+    struct {
+        UINT EngineType; /* DXGK_ENGINE_TYPE */
+        D3DKMT_WSL_WCHAR FriendlyName[D3DKMT_NODE_NAME_LENGTH];
+        UINT Flags; /* DXGK_NODEMETADATA_FLAGS */
+        BOOLEAN GpuMmuSupported;
+        BOOLEAN IoMmuSupported;
+    } NodeData; /* out */
+} D3DKMT_WSL_NODEMETADATA;
+#pragma pack(pop)
+
 typedef struct _D3DKMT_QUERYADAPTERINFO {
     D3DKMT_HANDLE hAdapter;
     KMTQUERYADAPTERINFOTYPE Type;

@@ -226,6 +226,7 @@ bool seen_work_of(const struct seen_process *process, enum d3dkmt_function funct
 struct seen_sync {
     bool is_by_cpu;
     struct seen_object *context; /* in whose queue it stands; NULL: the CPU's, or not known */
+    bool may_fall;               /* a signal with AllowFenceRewind */
     UINT count;
     const D3DKMT_HANDLE *handles; /* as the call says them: NULL in a call that is wrong */
     const UINT64 *values;

@@ -95,6 +95,7 @@ bool seen_signal_of(const struct seen_process *process, enum d3dkmt_function fun
         const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU *arguments = call_arguments;
 
         out_signal->is_by_cpu = true;
+        out_signal->may_fall = arguments->Flags.AllowFenceRewind;
         set_sync(out_signal, arguments->ObjectCount, arguments->ObjectHandleArray,
                  arguments->FenceValueArray);
         return true;
@@ -115,6 +116,7 @@ bool seen_signal_of(const struct seen_process *process, enum d3dkmt_function fun
         if (arguments->BroadcastContextArray && arguments->BroadcastContextCount)
             out_signal->context =
                 seen_find(process, arguments->BroadcastContextArray[0], SEEN_CONTEXT);
+        out_signal->may_fall = arguments->Flags.AllowFenceRewind;
         set_sync(out_signal, arguments->ObjectCount, arguments->ObjectHandleArray,
                  arguments->MonitoredFenceValueArray);
         return true;
@@ -126,6 +128,7 @@ bool seen_signal_of(const struct seen_process *process, enum d3dkmt_function fun
             return false;
         if (arguments->BroadcastHwQueueArray && arguments->BroadcastHwQueueCount)
             out_signal->context = context_of_queue(process, arguments->BroadcastHwQueueArray[0]);
+        out_signal->may_fall = arguments->Flags.AllowFenceRewind;
         set_sync(out_signal, arguments->ObjectCount, arguments->ObjectHandleArray,
                  arguments->FenceValueArray);
         return true;

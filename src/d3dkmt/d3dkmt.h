@@ -26,7 +26,7 @@
  * Errors     NTSTATUS, as the page of the function documents. Arguments are not trusted: handles
  *            are looked up, counts bounded, ranges checked. Pointers must lead to memory of the
  *            embedder's: it has copied in what they lead to.
- * Limits     Semaphores and mutexes, and resources that another process opens answer
+ * Limits     Semaphores and mutexes, and resources and fences that another process opens answer
  *            STATUS_NOT_SUPPORTED; so do a second hardware queue of a context beside the first,
  *            queues with UserModeSubmission, NativeProgressFence or TestQueue, and a signal to
  *            more than one queue. DisableGpuTimeout goes to the driver, and time-outs stay.

@@ -86,6 +86,28 @@ static void count_segments(struct d3dkmt *front, D3DKMT_SEGMENTSIZEINFO *out)
     }
 }
 
+/* FriendlyName has other characters in a client than in the driver. */
+static NTSTATUS tell_node(struct d3dkmt *front, D3DKMT_WSL_NODEMETADATA *out)
+{
+    const unsigned node = out->NodeOrdinalAndAdapterIndex & UINT16_MAX;
+    DXGKARG_GETNODEMETADATA metadata;
+    NTSTATUS status;
+
+    if (out->NodeOrdinalAndAdapterIndex >> 16)
+        return STATUS_INVALID_PARAMETER;
+    memset(&out->NodeData, 0, sizeof out->NodeData);
+    status = vidmm_node_metadata(front->config.vidmm, node, &metadata);
+    if (!NT_SUCCESS(status))
+        return status;
+    out->NodeData.EngineType = (UINT)metadata.EngineType;
+    for (unsigned i = 0; i < D3DKMT_NODE_NAME_LENGTH - 1; i++)
+        out->NodeData.FriendlyName[i] = metadata.FriendlyName[i];
+    out->NodeData.Flags = metadata.Flags.Value;
+    out->NodeData.GpuMmuSupported = metadata.GpuMmuSupported;
+    out->NodeData.IoMmuSupported = metadata.IoMmuSupported;
+    return STATUS_SUCCESS;
+}
+
 NTSTATUS d3dkmt_QueryAdapterInfo(struct d3dkmt_call *call, const D3DKMT_QUERYADAPTERINFO *arguments)
 {
     struct d3dkmt *front = call->process->front;
@@ -111,6 +133,10 @@ NTSTATUS d3dkmt_QueryAdapterInfo(struct d3dkmt_call *call, const D3DKMT_QUERYADA
             return STATUS_BUFFER_TOO_SMALL;
         count_segments(front, data);
         return STATUS_SUCCESS;
+    case KMTQAITYPE_NODEMETADATA:
+        if (bytes < sizeof(D3DKMT_WSL_NODEMETADATA))
+            return STATUS_BUFFER_TOO_SMALL;
+        return tell_node(front, data);
     case KMTQAITYPE_PHYSICALADAPTERCOUNT:
         if (bytes < sizeof(UINT))
             return STATUS_BUFFER_TOO_SMALL;

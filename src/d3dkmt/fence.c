@@ -211,8 +211,8 @@ NTSTATUS d3dkmt_CreateSynchronizationObject2(struct d3dkmt_call *call,
     arguments->hSyncObject = 0;
     if (!device)
         return STATUS_INVALID_PARAMETER;
-    if (arguments->Info.Type != D3DDDI_MONITORED_FENCE || arguments->Info.Flags.Shared ||
-        arguments->Info.Flags.CrossAdapter)
+    /* One that may be shared is one like any other: nobody can open it (d3dkmt.h, Limits). */
+    if (arguments->Info.Type != D3DDDI_MONITORED_FENCE || arguments->Info.Flags.CrossAdapter)
         return STATUS_NOT_SUPPORTED;
     state = front_alloc(process->front, sizeof *state);
     if (!state)

@@ -298,7 +298,8 @@ static void check_count(struct client_rules *rules, UINT count)
                            count);
 }
 
-static void signal_one(struct client_rules *rules, const struct seen_object *fence, uint64_t value)
+static void signal_one(struct client_rules *rules, const struct seen_object *fence, uint64_t value,
+                       bool may_fall)
 {
     if (fence->queue)
         client_rules_break(rules, CLIENT_RULE_SIGNALS_PAGING, "fence %u is of a paging queue",
@@ -308,7 +309,7 @@ static void signal_one(struct client_rules *rules, const struct seen_object *fen
                            "fence %u tells of the progress of a hardware queue", fence->number);
     else if (value == UINT64_MAX)
         client_rules_break(rules, CLIENT_RULE_LOST_VALUE, lost_value, fence->number);
-    else if (value < fence->last_signal)
+    else if (value < fence->last_signal && !may_fall)
         client_rules_break(rules, CLIENT_RULE_FENCE_FALLS,
                            "fence %u is signalled with %" PRIu64 " behind %" PRIu64, fence->number,
                            value, fence->last_signal);
@@ -321,7 +322,7 @@ static void signal_all(struct client_rules *rules, const struct seen_sync *signa
         const struct seen_object *fence = seen_find(rules->process, signal->handles[i], SEEN_FENCE);
 
         if (fence)
-            signal_one(rules, fence, signal->values[i]);
+            signal_one(rules, fence, signal->values[i], signal->may_fall);
     }
 }
 

@@ -550,6 +550,17 @@ static void FENCE_FALLS(struct world *world)
 
     assert_int_equal(signal_by_cpu(world, fence, 5, 1), STATUS_SUCCESS);
     assert_int_equal(signal_by_cpu(world, fence, world->breaks ? 4 : 6, 1), STATUS_SUCCESS);
+    if (world->breaks)
+        return;
+    assert_int_equal(TEST_CALL(&world->client, SignalSynchronizationObjectFromCpu,
+                               &((D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){
+                                   .hDevice = world->client.device,
+                                   .ObjectCount = 1,
+                                   .ObjectHandleArray = &fence,
+                                   .FenceValueArray = &(const UINT64){2},
+                                   .Flags = {{{.AllowFenceRewind = 1}}}})),
+                     STATUS_SUCCESS);
+    assert_int_equal(signal_by_cpu(world, fence, 3, 1), STATUS_SUCCESS);
 }
 
 static void SIGNALS_PAGING(struct world *world)

@@ -34,6 +34,34 @@ static bool size_of(void *context, const void *private_data, uint32_t bytes, uin
 }
 
 /* What the model does not answer the driver may, which user mode's own type is for. */
+/* The board is device 0 of bus 1, for its driver, too (HalGetBusDataByOffset). */
+static NTSTATUS tell_of_bus(const struct exec_session *session, unsigned type, void *data,
+                            uint32_t bytes)
+{
+    const struct machine_pci *pci = machine_pci(session->board->machine);
+
+    if (type == KMTQAITYPE_ADAPTERADDRESS) {
+        if (bytes < sizeof(D3DKMT_ADAPTERADDRESS))
+            return STATUS_BUFFER_TOO_SMALL;
+        *(D3DKMT_ADAPTERADDRESS *)data = (D3DKMT_ADAPTERADDRESS){.BusNumber = 1};
+        return STATUS_SUCCESS;
+    }
+    if (type != KMTQAITYPE_PHYSICALADAPTERDEVICEIDS)
+        return STATUS_NOT_SUPPORTED;
+    if (bytes < sizeof(D3DKMT_QUERY_DEVICE_IDS))
+        return STATUS_BUFFER_TOO_SMALL;
+    if (((const D3DKMT_QUERY_DEVICE_IDS *)data)->PhysicalAdapterIndex)
+        return STATUS_INVALID_PARAMETER;
+    ((D3DKMT_QUERY_DEVICE_IDS *)data)->DeviceIds =
+        (D3DKMT_DEVICE_IDS){.VendorID = pci->vendor_id,
+                            .DeviceID = pci->device_id,
+                            .SubVendorID = pci->subsystem_vendor_id,
+                            .SubSystemID = pci->subsystem_id,
+                            .RevisionID = pci->revision,
+                            .BusType = PCIBus};
+    return STATUS_SUCCESS;
+}
+
 static NTSTATUS query_adapter(void *context, unsigned type, void *data, uint32_t bytes)
 {
     const struct exec_session *session = context;
@@ -46,6 +74,8 @@ static NTSTATUS query_adapter(void *context, unsigned type, void *data, uint32_t
                           ? gpu_plugin_query_adapter(session->board->plugin, type, data, bytes)
                           : STATUS_NOT_SUPPORTED;
 
+    if (status == STATUS_NOT_SUPPORTED)
+        status = tell_of_bus(session, type, data, bytes);
     if (status == STATUS_NOT_SUPPORTED && type == KMTQAITYPE_QUERYREGISTRY)
         return exec_query_registry(session->store, data, bytes);
     return status == STATUS_NOT_SUPPORTED && type == KMTQAITYPE_UMDRIVERPRIVATE

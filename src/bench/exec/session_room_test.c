@@ -136,6 +136,71 @@ static uint64_t local_in_use(struct test_client *client, uint64_t *out_own)
     return bytes;
 }
 
+static NTSTATUS ask_adapter(struct test_client *client, KMTQUERYADAPTERINFOTYPE type, void *data,
+                            UINT bytes)
+{
+    return TEST_CALL(client, QueryAdapterInfo,
+                     &((D3DKMT_QUERYADAPTERINFO){.hAdapter = client->adapter,
+                                                 .Type = type,
+                                                 .pPrivateDriverData = data,
+                                                 .PrivateDriverDataSize = bytes}));
+}
+
+/* What a Vulkan driver asks before it makes a device. */
+static void know_the_board(struct exec_session *session)
+{
+    struct test_client client;
+    D3DKMT_QUERY_DEVICE_IDS ids = {0};
+    D3DKMT_ADAPTERADDRESS address;
+    D3DKMT_WSL_NODEMETADATA node = {.NodeOrdinalAndAdapterIndex = 1};
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = {.Info.Type = D3DDDI_MONITORED_FENCE};
+
+    test_client_start(&client, session);
+    assert_int_equal(ask_adapter(&client, KMTQAITYPE_PHYSICALADAPTERDEVICEIDS, &ids, sizeof ids),
+                     STATUS_SUCCESS);
+    assert_int_equal(ids.DeviceIds.VendorID, MACHINE_PCI_NO_VENDOR);
+    assert_int_equal(ids.DeviceIds.DeviceID, MACHINE_PCI_NO_DEVICE);
+    assert_int_equal(ids.DeviceIds.BusType, PCIBus);
+    assert_int_equal(
+        ask_adapter(&client, KMTQAITYPE_PHYSICALADAPTERDEVICEIDS, &ids, sizeof ids - 1),
+        STATUS_BUFFER_TOO_SMALL);
+    ids.PhysicalAdapterIndex = 1;
+    assert_int_equal(ask_adapter(&client, KMTQAITYPE_PHYSICALADAPTERDEVICEIDS, &ids, sizeof ids),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(ask_adapter(&client, KMTQAITYPE_ADAPTERADDRESS, &address, sizeof address),
+                     STATUS_SUCCESS);
+    assert_int_equal(address.BusNumber, 1);
+    assert_int_equal(address.DeviceNumber + address.FunctionNumber, 0);
+    assert_int_equal(ask_adapter(&client, KMTQAITYPE_ADAPTERADDRESS, &address, 8),
+                     STATUS_BUFFER_TOO_SMALL);
+    assert_int_equal(ask_adapter(&client, KMTQAITYPE_NODEMETADATA, &node, sizeof node),
+                     STATUS_SUCCESS);
+    assert_int_equal(node.NodeData.EngineType, DXGK_ENGINE_TYPE_COPY);
+    assert_int_equal(node.NodeData.GpuMmuSupported, 1);
+    assert_int_equal(ask_adapter(&client, KMTQAITYPE_NODEMETADATA, &node, sizeof node - 1),
+                     STATUS_BUFFER_TOO_SMALL);
+    node.NodeOrdinalAndAdapterIndex = 2;
+    assert_int_equal(ask_adapter(&client, KMTQAITYPE_NODEMETADATA, &node, sizeof node),
+                     STATUS_INVALID_PARAMETER);
+    node.NodeOrdinalAndAdapterIndex = 1 << 16;
+    assert_int_equal(ask_adapter(&client, KMTQAITYPE_NODEMETADATA, &node, sizeof node),
+                     STATUS_INVALID_PARAMETER);
+    /* Fences that could be shared are fences like others. */
+    fence.hDevice = client.device;
+    fence.Info.Flags.Shared = 1;
+    fence.Info.Flags.NtSecuritySharing = 1;
+    assert_int_equal(TEST_CALL(&client, CreateSynchronizationObject2, &fence), STATUS_SUCCESS);
+    assert_int_equal(TEST_CALL(&client, DestroySynchronizationObject,
+                               &((D3DKMT_DESTROYSYNCHRONIZATIONOBJECT){fence.hSyncObject})),
+                     STATUS_SUCCESS);
+    test_client_close(&client);
+}
+
+static void the_board_is_told(void **state)
+{
+    test_on_board(16 * MIB, know_the_board);
+}
+
 static void count(struct exec_session *session)
 {
     struct test_client a, b;
@@ -615,6 +680,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_finds_no_room_waits_until_somebody_gives_some_up),
+        cmocka_unit_test(the_board_is_told),
         cmocka_unit_test(statistics_and_clocks_are_told),
         cmocka_unit_test(budgets_follow_processes_and_reservations),
         cmocka_unit_test(references_are_counted_and_none_is_given_back_twice),

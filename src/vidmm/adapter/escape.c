@@ -1,9 +1,10 @@
 /*
  * Escapes: what a client's user-mode driver asks its kernel half, past the manager; what is asked
- * for a debug report; and the clock of a node.
+ * for a debug report; what a node is, and its clock.
  *
  * Source     contract.md ESC-001, ESC-002, TDR-017; DXGKDDI_ESCAPE, DXGKDDI_COLLECTDBGINFO,
- *            DXGKDDI_COLLECTDBGINFO2, DXGKDDI_CALIBRATEGPUCLOCK.
+ *            DXGKDDI_COLLECTDBGINFO2, DXGKDDI_GETNODEMETADATA,
+ *            DXGKDDI_CALIBRATEGPUCLOCK.
  */
 #include "vidmm/adapter/debug_info.h"
 #include "vidmm/adapter/power.h"
@@ -44,6 +45,29 @@ NTSTATUS vidmm_escape(struct vidmm *vidmm, struct vidmm_escape *escape)
     status = miniport_escape(vidmm->miniport, NULL, &args);
     vidmm->callback_depth--;
     vidmm_pump(vidmm);
+    return status;
+}
+
+NTSTATUS vidmm_node_metadata(struct vidmm *vidmm, unsigned node,
+                             DXGKARG_GETNODEMETADATA *out_metadata)
+{
+    struct miniport_node asked = {.NodeOrdinalAndAdapterIndex = node};
+    NTSTATUS status;
+
+    memset(out_metadata, 0, sizeof *out_metadata);
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
+    if (node >= vidmm->caps.node_count)
+        return STATUS_INVALID_PARAMETER;
+    if (vidmm->caps.interface_version < DXGKDDI_INTERFACE_VERSION_WDDM1_3 ||
+        !miniport_has(vidmm->miniport, MINIPORT_DDI_GetNodeMetadata))
+        return STATUS_NOT_SUPPORTED;
+    vidmm->callback_depth++;
+    status = miniport_get_node_metadata(vidmm->miniport, NULL, &asked);
+    vidmm->callback_depth--;
+    vidmm_pump(vidmm);
+    if (NT_SUCCESS(status))
+        *out_metadata = asked.metadata;
     return status;
 }
 
