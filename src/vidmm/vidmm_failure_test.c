@@ -346,14 +346,34 @@ static NTSTATUS take_escape(struct miniport *self, HANDLE object, const DXGKARG_
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS tell_clock(struct miniport *self, HANDLE object, struct miniport_clock *clock)
+{
+    (void)self;
+    (void)object;
+    clock->calibration.GpuFrequency = 1;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS tell_node(struct miniport *self, HANDLE object, struct miniport_node *node)
+{
+    (void)self;
+    (void)object;
+    node->metadata.GpuMmuSupported = 1;
+    return STATUS_SUCCESS;
+}
+
 /* Sharing, budgets, offers, tiles, an escape and a report, of an allocation that nobody holds. */
 static void use_the_rest(struct rig *rig, struct rig_object *object)
 {
     struct vidmm_escape escape = {.device = rig->device, .context = rig->context};
+    DXGKARG_CALIBRATEGPUCLOCK clock;
+    DXGKARG_GETNODEMETADATA metadata;
     struct vidmm_device *other;
 
     AGAIN(rig, vidmm_escape(rig->vidmm, &escape));
     AGAIN(rig, vidmm_collect_debug_info(rig->vidmm, VIDEO_TDR_TIMEOUT_DETECTED, NULL, 0));
+    AGAIN(rig, vidmm_calibrate_clock(rig->vidmm, 0, &clock));
+    AGAIN(rig, vidmm_node_metadata(rig->vidmm, 0, &metadata));
     AGAIN(rig, cpu_with(rig, object, false, VIDMM_LOCK_IGNORE_SYNC));
     AGAIN(rig, vidmm_device_create(rig->process, &other));
     AGAIN(rig, vidmm_allocation_open(other, object->allocation, NULL, 0));
@@ -718,6 +738,8 @@ static bool play(unsigned model, const struct scenario *scenario, enum failure f
     if (config.is_virtual)
         rig->ops.create_process = create_reserving;
     rig->ops.escape = take_escape;
+    rig->ops.calibrate_gpu_clock = tell_clock;
+    rig->ops.get_node_metadata = tell_node;
     rig->ops.collect_dbg_info2 = report_nothing;
     if (n)
         arm(rig, failure, n);

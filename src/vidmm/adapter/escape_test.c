@@ -125,6 +125,96 @@ static void an_adapter_that_sleeps_is_not_asked(void **state)
     rig_free(rig);
 }
 
+/* ---- Clocks and nodes ------------------------------------------------------------------------ */
+
+static NTSTATUS tell_clock(struct miniport *self, HANDLE object, struct miniport_clock *clock)
+{
+    (void)self;
+    assert_null(object);
+    assert_int_equal(clock->EngineOrdinal, 0);
+    clock->calibration = (DXGKARG_CALIBRATEGPUCLOCK){
+        .GpuFrequency = 100 + clock->NodeOrdinal, .GpuClockCounter = 2, .CpuClockCounter = 3};
+    seen.calls++;
+    return seen.answer;
+}
+
+static NTSTATUS tell_node(struct miniport *self, HANDLE object, struct miniport_node *node)
+{
+    (void)self;
+    assert_null(object);
+    node->metadata.EngineType = DXGK_ENGINE_TYPE_COPY;
+    node->metadata.FriendlyName[0] = (WCHAR)('0' + node->NodeOrdinalAndAdapterIndex);
+    seen.calls++;
+    return seen.answer;
+}
+
+static bool lacks_both(struct miniport *self, enum miniport_ddi ddi)
+{
+    return ddi != MINIPORT_DDI_CalibrateGpuClock && ddi != MINIPORT_DDI_GetNodeMetadata &&
+           rig_has(self, ddi);
+}
+
+static void expect_unasked(struct rig *rig, unsigned node, NTSTATUS expected)
+{
+    DXGKARG_CALIBRATEGPUCLOCK clock = {.GpuFrequency = 7};
+    DXGKARG_GETNODEMETADATA metadata = {.EngineType = DXGK_ENGINE_TYPE_OVERLAY};
+
+    seen.calls = 0;
+    assert_int_equal(vidmm_calibrate_clock(rig->vidmm, node, &clock), expected);
+    assert_int_equal(vidmm_node_metadata(rig->vidmm, node, &metadata), expected);
+    assert_int_equal(seen.calls, 0);
+    assert_int_equal(clock.GpuFrequency, 0);
+    assert_int_equal(metadata.EngineType, 0);
+}
+
+static void a_node_is_asked_what_it_is_and_its_clock(void **state)
+{
+    struct rig *rig = start(0);
+    const unsigned last = vidmm_node_count(rig->vidmm) - 1;
+    DXGKARG_CALIBRATEGPUCLOCK clock;
+    DXGKARG_GETNODEMETADATA metadata;
+
+    rig->ops.calibrate_gpu_clock = tell_clock;
+    rig->ops.get_node_metadata = tell_node;
+    assert_int_equal(vidmm_calibrate_clock(rig->vidmm, last, &clock), STATUS_SUCCESS);
+    assert_int_equal(clock.GpuFrequency, 100 + last);
+    assert_int_equal(clock.GpuClockCounter, 2);
+    assert_int_equal(clock.CpuClockCounter, 3);
+    assert_int_equal(vidmm_node_metadata(rig->vidmm, last, &metadata), STATUS_SUCCESS);
+    assert_int_equal(metadata.EngineType, DXGK_ENGINE_TYPE_COPY);
+    assert_int_equal(metadata.FriendlyName[0], '0' + last);
+    /* What a driver wrote before it failed is no answer. */
+    seen.answer = STATUS_NO_MEMORY;
+    assert_int_equal(vidmm_calibrate_clock(rig->vidmm, last, &clock), STATUS_NO_MEMORY);
+    assert_int_equal(clock.GpuFrequency, 0);
+    assert_int_equal(vidmm_node_metadata(rig->vidmm, last, &metadata), STATUS_NO_MEMORY);
+    assert_int_equal(metadata.FriendlyName[0], 0);
+    expect_unasked(rig, last + 1, STATUS_INVALID_PARAMETER);
+    rig->ops.has = lacks_both;
+    expect_unasked(rig, last, STATUS_NOT_SUPPORTED);
+    rig->ops.has = rig_has;
+    rig->vidmm->caps.interface_version = DXGKDDI_INTERFACE_VERSION_WIN8;
+    expect_unasked(rig, last, STATUS_NOT_SUPPORTED);
+    rig_free(rig);
+}
+
+/* The clock may stand still; what a node is stays. */
+static void the_clock_of_an_adapter_that_sleeps_is_not_asked(void **state)
+{
+    struct rig *rig = start(0);
+    DXGKARG_CALIBRATEGPUCLOCK clock;
+    DXGKARG_GETNODEMETADATA metadata;
+
+    rig->ops.calibrate_gpu_clock = tell_clock;
+    rig->ops.get_node_metadata = tell_node;
+    rig->vidmm->power.state = POWER_OFF;
+    assert_int_equal(vidmm_calibrate_clock(rig->vidmm, 0, &clock), STATUS_INVALID_DEVICE_STATE);
+    assert_int_equal(seen.calls, 0);
+    assert_int_equal(vidmm_node_metadata(rig->vidmm, 0, &metadata), STATUS_SUCCESS);
+    rig->vidmm->power.state = POWER_ON;
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +222,8 @@ int main(void)
         cmocka_unit_test(the_driver_gets_handles_of_its_own_and_the_bytes),
         cmocka_unit_test(hardware_access_waits_for_an_idle_gpu),
         cmocka_unit_test(an_adapter_that_sleeps_is_not_asked),
+        cmocka_unit_test(a_node_is_asked_what_it_is_and_its_clock),
+        cmocka_unit_test(the_clock_of_an_adapter_that_sleeps_is_not_asked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
