@@ -29,11 +29,36 @@ typedef enum DXCoreAdapterProperty {
     DXCoreAdapterProperty_IsHardware = 11,
     DXCoreAdapterProperty_IsIntegrated = 12,
     DXCoreAdapterProperty_IsDetachable = 13,
+    DXCoreAdapterProperty_HardwareIDParts = 14,
+    DXCoreAdapterProperty_PhysicalAdapterCount = 15,
 } DXCoreAdapterProperty;
+
+typedef enum DXCoreAdapterState {
+    DXCoreAdapterState_IsDriverUpdateInProgress = 0,
+    DXCoreAdapterState_AdapterMemoryBudget = 1,
+} DXCoreAdapterState;
+
+typedef enum DXCoreSegmentGroup {
+    DXCoreSegmentGroup_Local = 0,
+    DXCoreSegmentGroup_NonLocal = 1,
+} DXCoreSegmentGroup;
 
 typedef struct DXCoreHardwareID {
     uint32_t vendorID, deviceID, subSysID, revision;
 } DXCoreHardwareID;
+
+typedef struct DXCoreHardwareIDParts {
+    uint32_t vendorID, deviceID, subSystemID, subVendorID, revisionID;
+} DXCoreHardwareIDParts;
+
+typedef struct DXCoreAdapterMemoryBudgetNodeSegmentGroup {
+    uint32_t nodeIndex;    /* of the physical adapter */
+    uint32_t segmentGroup; /* DXCoreSegmentGroup */
+} DXCoreAdapterMemoryBudgetNodeSegmentGroup;
+
+typedef struct DXCoreAdapterMemoryBudget {
+    uint64_t budget, currentUsage, availableForReservation, currentReservation; /* bytes */
+} DXCoreAdapterMemoryBudget;
 
 #define DXCORE_UNKNOWN_FUNCTIONS(type)                                                             \
     HRESULT (*QueryInterface)(type * self, const GUID *interface_id, void **out);                  \

@@ -3,6 +3,7 @@
  *
  * The objects are static: nothing is counted, and what is released is used again.
  */
+#include "dxcore/adapter.h"
 #include "dxcore/events.h"
 #include "dxcore/notices.h"
 #include "dxcore/passing.h"
@@ -69,8 +70,12 @@ EXPORT NTSTATUS D3DKMTShareObjects(UINT count, const D3DKMT_HANDLE *handles, VOI
 
 static IDXCoreAdapterFactory the_factory;
 
-static const GUID compute_attribute = {
-    0x248e2800, 0xa793, 0x4724, {0xab, 0xaa, 0x23, 0xa6, 0xde, 0x1b, 0xe0, 0x90}};
+/* DXCORE_ADAPTER_ATTRIBUTE_D3D12_CORE_COMPUTE and _D3D12_GRAPHICS: the user-mode driver is the
+ * program's, and it alone knows what it can do with the adapter. */
+static const GUID attributes[] = {
+    {0x248e2800, 0xa793, 0x4724, {0xab, 0xaa, 0x23, 0xa6, 0xde, 0x1b, 0xe0, 0x90}},
+    {0x0c9ece4d, 0x2f6e, 0x4f01, {0x8c, 0x96, 0xe8, 0x9e, 0x33, 0x1b, 0x47, 0xb1}},
+};
 
 static bool is_same(const GUID *a, const GUID *b)
 {
@@ -111,87 +116,67 @@ static bool adapter_is_valid(IDXCoreAdapter *self)
 
 static bool adapter_is_attribute(IDXCoreAdapter *self, const GUID *attribute)
 {
-    return is_same(attribute, &compute_attribute);
-}
-
-/* Bytes of the property, and its value; 0: the adapter has no such property. */
-static size_t property_of(uint32_t property, void *out, size_t room)
-{
-    const struct protocol_joined *joined = connection_join();
-    union {
-        uint8_t flag;
-        LUID luid;
-        DXCoreHardwareID hardware;
-        char text[sizeof joined->description];
-    } value = {0};
-    size_t bytes = 0;
-
-    if (!joined)
-        return 0;
-    switch (property) {
-    case DXCoreAdapterProperty_InstanceLuid:
-        value.luid = (LUID){.LowPart = joined->luid_low, .HighPart = joined->luid_high};
-        bytes = sizeof value.luid;
-        break;
-    case DXCoreAdapterProperty_DriverDescription:
-        memcpy(value.text, joined->description, sizeof value.text);
-        value.text[sizeof value.text - 1] = '\0';
-        bytes = strlen(value.text) + 1;
-        break;
-    case DXCoreAdapterProperty_HardwareID:
-        value.hardware =
-            (DXCoreHardwareID){joined->vendor, joined->device, joined->subsystem, joined->revision};
-        bytes = sizeof value.hardware;
-        break;
-    case DXCoreAdapterProperty_IsHardware:
-        value.flag = 1;
-        bytes = 1;
-        break;
-    case DXCoreAdapterProperty_IsIntegrated:
-    case DXCoreAdapterProperty_IsDetachable:
-        bytes = 1;
-        break;
-    default:
-        return 0;
-    }
-    if (out && room >= bytes)
-        memcpy(out, &value, bytes);
-    return bytes;
+    return is_same(attribute, &attributes[0]) || is_same(attribute, &attributes[1]);
 }
 
 static bool adapter_has_property(IDXCoreAdapter *self, uint32_t property)
 {
-    return property_of(property, NULL, 0) != 0;
+    return adapter_size_of(property) != 0;
 }
 
 static HRESULT adapter_property(IDXCoreAdapter *self, uint32_t property, size_t bytes, void *out)
 {
-    const size_t needed = property_of(property, out, bytes);
+    const size_t needed = adapter_size_of(property);
 
     if (!needed)
         return HRESULT_NOT_SUPPORTED;
-    return !out ? HRESULT_INVALID_ARGUMENT : bytes < needed ? HRESULT_TOO_SMALL : S_OK;
+    if (!out)
+        return HRESULT_INVALID_ARGUMENT;
+    if (bytes < needed)
+        return HRESULT_TOO_SMALL;
+    return adapter_tell(property, out, __builtin_return_address(0)) ? S_OK : HRESULT_NOT_SUPPORTED;
 }
 
 static HRESULT adapter_property_size(IDXCoreAdapter *self, uint32_t property, size_t *out_bytes)
 {
-    const size_t needed = property_of(property, NULL, 0);
-
     if (!out_bytes)
         return HRESULT_INVALID_ARGUMENT;
-    *out_bytes = needed;
-    return needed ? S_OK : HRESULT_NOT_SUPPORTED;
+    *out_bytes = adapter_size_of(property);
+    return *out_bytes ? S_OK : HRESULT_NOT_SUPPORTED;
 }
 
-static bool adapter_no_state(IDXCoreAdapter *self, uint32_t state)
+static bool adapter_has_state(IDXCoreAdapter *self, uint32_t state)
 {
-    return false;
+    return state == DXCoreAdapterState_IsDriverUpdateInProgress ||
+           state == DXCoreAdapterState_AdapterMemoryBudget;
 }
 
 static HRESULT adapter_query_state(IDXCoreAdapter *self, uint32_t state, size_t in_bytes,
                                    const void *in, size_t out_bytes, void *out)
 {
-    return HRESULT_NOT_SUPPORTED;
+    const size_t needed = state == DXCoreAdapterState_AdapterMemoryBudget
+                              ? sizeof(DXCoreAdapterMemoryBudget)
+                              : sizeof(uint8_t);
+
+    if (!adapter_has_state(self, state))
+        return HRESULT_NOT_SUPPORTED;
+    if (!out)
+        return HRESULT_INVALID_ARGUMENT;
+    if (out_bytes < needed)
+        return HRESULT_TOO_SMALL;
+    if (state == DXCoreAdapterState_IsDriverUpdateInProgress) {
+        *(uint8_t *)out = 0;
+        return S_OK;
+    }
+    if (!in || in_bytes < sizeof(DXCoreAdapterMemoryBudgetNodeSegmentGroup))
+        return HRESULT_INVALID_ARGUMENT;
+    return adapter_tell_budget(in, out, __builtin_return_address(0)) ? S_OK
+                                                                     : HRESULT_INVALID_ARGUMENT;
+}
+
+static bool adapter_no_state(IDXCoreAdapter *self, uint32_t state)
+{
+    return false;
 }
 
 static HRESULT adapter_set_state(IDXCoreAdapter *self, uint32_t state, size_t in_bytes,
@@ -214,7 +199,7 @@ static const struct IDXCoreAdapterVtbl adapter_functions = {
     .IsPropertySupported = adapter_has_property,
     .GetProperty = adapter_property,
     .GetPropertySize = adapter_property_size,
-    .IsQueryStateSupported = adapter_no_state,
+    .IsQueryStateSupported = adapter_has_state,
     .QueryState = adapter_query_state,
     .IsSetStateSupported = adapter_no_state,
     .SetState = adapter_set_state,

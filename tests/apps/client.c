@@ -15,6 +15,7 @@
  *                                                buffers have been made; with a library: slowly
  *     client queues BUFFERS MIB ROUNDS           writes, copies and reads by hardware queues
  *     client events                              waits that set an event
+ *     client adapter                             what DXCore tells, beside what the calls tell
  *     client calls                               measures what a call costs, beside a socket
  *     client share BUFFERS MIB                   holds them, and trims when another process comes
  *     client careless                            evicts memory that a copy still uses
@@ -442,6 +443,8 @@ int main(int argc, char **argv)
         return queues(buffers, bytes, rounds);
     if (!strcmp(what, "events"))
         return events();
+    if (!strcmp(what, "adapter"))
+        return tell_adapter();
     if (!strcmp(what, "wait"))
         return wait_for_ever();
     if (!strcmp(what, "wild"))
@@ -451,7 +454,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "lie"))
         return lie();
     fprintf(stderr,
-            "usage: client copy|keep|locks|queues|die|wait|leave|calls|events|share|careless|wild|"
-            "lie ...\n");
+            "usage: client copy|keep|locks|queues|die|wait|leave|calls|events|adapter|share|"
+            "careless|wild|lie ...\n");
     return 2;
 }

@@ -119,6 +119,9 @@ passes_alike() { # OPTION, what the client does
 }
 passes_alike hardware-queues=no copy 4 4 1
 
+# DXCore tells what the calls tell.
+expect 0 '^15 of 15 right' -- "$client" adapter
+
 # Waits that set an event, by lanes and by sockets; the record has the waits of their threads.
 DRYDOCK_NO_LANES=1 expect 0 '^11 of 11 right' -- "$client" events
 expect 0 '^11 of 11 right' --record "$folder/events.case" -- "$client" events

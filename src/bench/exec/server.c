@@ -335,21 +335,18 @@ static struct client *find_client(struct server *server, uint64_t token)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-/* What DXCore says of a board that is not ours. */
+/* What DXCore says of the board: its PCI function, and its name where it is not ours. */
 static void describe_board(const struct server *server, struct protocol_joined *joined)
 {
-    const struct gpu_plugin *plugin = server->session->board->plugin;
+    const struct run_board *board = server->session->board;
+    const struct machine_pci *pci = machine_pci(board->machine);
     const struct drydock_gpu_application *application =
-        plugin ? gpu_plugin_application(plugin) : NULL;
-    const struct drydock_gpu_pci *pci =
-        plugin && gpu_plugin_model(plugin)->api_version >= 2 ? gpu_plugin_model(plugin)->pci : NULL;
+        board->plugin ? gpu_plugin_application(board->plugin) : NULL;
 
-    if (pci) {
-        joined->vendor = pci->vendor_id;
-        joined->device = pci->device_id;
-        joined->subsystem = (uint32_t)pci->subsystem_id << 16 | pci->subsystem_vendor_id;
-        joined->revision = pci->revision;
-    }
+    joined->vendor = pci->vendor_id;
+    joined->device = pci->device_id;
+    joined->subsystem = (uint32_t)pci->subsystem_id << 16 | pci->subsystem_vendor_id;
+    joined->revision = pci->revision;
     if (application && application->description)
         snprintf(joined->description, sizeof joined->description, "%s", application->description);
 }
@@ -360,8 +357,6 @@ static void join(struct channel *channel, const struct protocol_join *request)
         .window_bytes = CLIENT_WINDOW_BYTES,
         .luid_low = EXEC_LUID_LOW,
         .luid_high = EXEC_LUID_HIGH,
-        .vendor = 0x1234,
-        .device = 0xd0cc,
         .description = "Drydock Virtual Render",
         .spin_ns = channel->server->shared->config.spin_ns,
     };

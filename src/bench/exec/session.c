@@ -9,6 +9,7 @@
 #include "clients/recorder.h"
 #include "clients/seen.h"
 #include "miniport/miniport.h"
+#include "miniport/raw.h"
 
 #include <drydock/sgpu.h>
 
@@ -269,7 +270,7 @@ NTSTATUS exec_session_open(struct exec_session *session, const struct run_board 
         .services = machine_services(board->machine),
         .vidmm = board->vidmm,
         .luid = {.LowPart = EXEC_LUID_LOW, .HighPart = EXEC_LUID_HIGH},
-        .wddm = board->config->wddm,
+        .wddm = miniport_raw_wddm(miniport_interface_version(board->miniport)),
         .witness = board->check || session->recorder ? tell_others : NULL,
         .witness_context = session,
         .tap = session->seen || session->calls.record ? tap : NULL,
