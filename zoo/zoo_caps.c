@@ -383,6 +383,49 @@ static void keep_lower_half(DRIVER_INITIALIZATION_DATA *table)
     memcpy(&table->DxgkDdiRecommendMonitorModes, &address, sizeof address);
 }
 
+/* ---- Clocks ---- */
+
+static NTSTATUS tell_no_frequency(struct miniport *self, HANDLE object, struct miniport_clock *arg)
+{
+    NTSTATUS status = miniport_forward_calibrate_gpu_clock(self, object, arg);
+
+    arg->calibration.GpuFrequency = 0;
+    return status;
+}
+
+static void plant_tell_no_frequency(struct zoo_layer *layer)
+{
+    layer->ops.calibrate_gpu_clock = tell_no_frequency;
+}
+
+/* The counter counts what is left, as some timers do. */
+static NTSTATUS count_down(struct miniport *self, HANDLE object, struct miniport_clock *arg)
+{
+    NTSTATUS status = miniport_forward_calibrate_gpu_clock(self, object, arg);
+
+    arg->calibration.GpuClockCounter = UINT64_MAX / 2 - arg->calibration.GpuClockCounter;
+    return status;
+}
+
+static void plant_count_down(struct zoo_layer *layer)
+{
+    layer->ops.calibrate_gpu_clock = count_down;
+}
+
+/* In nanoseconds, not in ticks of the performance counter. */
+static NTSTATUS tell_nanoseconds(struct miniport *self, HANDLE object, struct miniport_clock *arg)
+{
+    NTSTATUS status = miniport_forward_calibrate_gpu_clock(self, object, arg);
+
+    arg->calibration.CpuClockCounter *= 100;
+    return status;
+}
+
+static void plant_tell_nanoseconds(struct zoo_layer *layer)
+{
+    layer->ops.calibrate_gpu_clock = tell_nanoseconds;
+}
+
 /* clang-format off */
 const struct zoo_defect zoo_caps_defects[] = {
     PLANT("D73-count-differs", ZOO_BOTH, "SEG-002 SEG-001", plant_count_differs,
@@ -394,6 +437,12 @@ const struct zoo_defect zoo_caps_defects[] = {
           "sets a reserved bit of its memory management caps", .profile = "strict-open"),
     PLANT("CAPS-device-is-newer", ZOO_GPUMMU | ZOO_IOMMU, "CALL-005", plant_newer_device,
           "tells another version by WDDMDEVICECAPS than by DRIVERCAPS"),
+    PLANT("CLOCK-no-frequency", ZOO_ALL, "CLK-002", plant_tell_no_frequency,
+          "tells no frequency of a node's clock"),
+    PLANT("CLOCK-counts-down", ZOO_ALL, "CLK-003", plant_count_down,
+          "tells what is left of the counter of a node's clock"),
+    PLANT("CLOCK-nanoseconds", ZOO_ALL, "CLK-004", plant_tell_nanoseconds,
+          "tells the processor's time in nanoseconds"),
     PLANT("CAPS-odd-save-area", ZOO_GPUMMU | ZOO_IOMMU, "IOMMU-022", plant_odd_save_area,
           "wants to save 1000 bytes of its frame buffer"),
     PLANT("SEG-aperture-misplaced", ZOO_PHYSICAL, "content", plant_misplaced_view,

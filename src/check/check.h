@@ -147,7 +147,7 @@ struct check_config {
      * memory does; false: none.
      */
     bool (*bus_memory)(void *context, uint64_t address, uint64_t *out_number);
-    /* The machine's time; NULL: nobody tells. A packet may take timeout_ns of it. */
+    /* The machine's time; NULL: nobody tells. A packet may take timeout_ns of it; 0: any time. */
     uint64_t (*now)(void *context);
     uint64_t timeout_ns;
     /*

@@ -142,6 +142,7 @@ struct check_watcher {
     X(check_context_watcher)                                                                       \
     X(check_escape_watcher)                                                                        \
     X(check_debug_watcher)                                                                         \
+    X(check_clock_watcher)                                                                         \
     X(check_suspension_watcher)                                                                    \
     X(check_hw_engine_watcher)                                                                     \
     X(check_context_list_watcher)                                                                  \

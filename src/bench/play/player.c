@@ -231,6 +231,7 @@ bool player_play(struct player *player, uint32_t most_lines)
             tell_progress(player, i, op_count);
         if (run->tamper && run->tamper->op_index == i && !tamper(player))
             return false;
+        player_calibrate_when_due(player);
         if (!play_operation(player, i))
             return false;
         player->result->operations_played++;

@@ -1,6 +1,6 @@
 /*
  * Events that come by themselves while a workload is played: the looks of the manager's watchdog at
- * the clock, samples of the memory in use, and preemptions.
+ * the clock, samples of the memory in use, preemptions, and calibrations of the nodes' clocks.
  */
 #include "bench/play/player_private.h"
 
@@ -72,6 +72,25 @@ void player_take_sample(struct player *player)
         used += info.is_aperture ? 0 : info.used;
     }
     run_samples_note(&player->result->local_samples, time_ns, used);
+}
+
+/* ---- Clocks of the nodes --------------------------------------------------------------------- */
+
+/* How often they are calibrated, by the page of DXGKDDI_CALIBRATEGPUCLOCK. */
+#define CALIBRATION_PERIOD_NS 30000000u
+
+/* What a driver refuses is its own business; what it tells is judged (CLK). */
+void player_calibrate_when_due(struct player *player)
+{
+    const uint64_t now_ns = machine_now(player->machine);
+    DXGKARG_CALIBRATEGPUCLOCK calibration;
+
+    if (now_ns < player->next_calibration_ns || player->is_asleep ||
+        (player->config.nt && nt_is_amid_call(player->config.nt)))
+        return;
+    player->next_calibration_ns = now_ns + CALIBRATION_PERIOD_NS;
+    for (unsigned node = 0; node < vidmm_node_count(player->vidmm); node++)
+        vidmm_calibrate_clock(player->vidmm, node, &calibration);
 }
 
 /* ---- Preemptions that nobody asked for ------------------------------------------------------- */

@@ -237,6 +237,7 @@ struct player {
     /* Events of the machine that come by themselves: player_clock.c, player_gpu.c. */
     struct machine_event watchdog;
     struct player_preemptions preemptions;
+    uint64_t next_calibration_ns;
     struct machine_event removal;    /* of a `remove` line */
     struct nt_deferred late_removal; /* that came amid a call of the driver */
     bool is_asleep;                  /* the GPU, since a `power` line */
@@ -468,6 +469,8 @@ void player_stop_watchdog(struct player *player);
 void player_start_preemptions(struct player *player);
 void player_stop_preemptions(struct player *player);
 void player_preempt_when_due(struct player *player);
+/* Between two lines of the workload: the clock of each node, the first time at once. */
+void player_calibrate_when_due(struct player *player);
 
 /* Whether or not it is time for one: how full local memory is goes to the samples of the result. */
 void player_take_sample(struct player *player);

@@ -837,11 +837,11 @@ void run_hardware_for_check(struct run_assembly *run, struct check_config *confi
     } else {
         config->bus_memory = find_memory_behind;
     }
-    if (!run->gpu && !run->plugin) {
+    if (!run->retold) /* whose time passes as the record is read */
         config->now = machine_time;
+    if (!run->gpu && !run->plugin)
         config->timeout_ns =
             run->config->timeout_ns ? run->config->timeout_ns : VIDMM_DEFAULT_TIMEOUT_NS;
-    }
     if (run->plugin && gpu_plugin_model(run->plugin)->translate)
         config->walk = walk_plugin;
     config->hears_flushes = run->plugin && gpu_plugin_tells_flushes(run->plugin);

@@ -227,7 +227,9 @@ static void check_debt(struct check *check, struct reset_watch *watch,
 /* Where no GPU tells of its packets, the machine's clock tells how long they took. */
 static bool has_clock(struct check *check)
 {
-    return !check_ledger(check)->has_gpu && check_configuration(check)->now;
+    const struct check_config *config = check_configuration(check);
+
+    return !check_ledger(check)->has_gpu && config->now && config->timeout_ns;
 }
 
 static uint64_t now(struct check *check)
