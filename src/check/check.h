@@ -298,8 +298,8 @@ struct check_client_memory {
     uint64_t page_count;
     bool is_kernels;
 };
-/* The first pixel of the monitor that is another one than that of the image. */
 enum check_shown_part { CHECK_SHOWN_UNCHANGED, CHECK_SHOWN_MOVED, CHECK_SHOWN_DIRTY };
+/* The first pixel of the monitor that is another one than that of the image. */
 struct check_client_shown {
     bool is_other; /* false: there is none */
     unsigned x, y, shown, presented, width, height;

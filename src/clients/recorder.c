@@ -745,7 +745,7 @@ void recorder_case_behind(struct recorder_case *recorder, void *client,
         return;
     if (seen_work_of(process, call->function, call->arguments, &work))
         submitted(recorder, process, &work);
-    else if (seen_wait_of(process, call->function, call->arguments, &wait))
+    else if (seen_wait_of(process, call->function, call->arguments, &wait) && wait.ends)
         waits(recorder, process, &wait);
     switch (call->function) {
     case D3DKMT_FN_CreateDevice:

@@ -225,6 +225,10 @@ bool seen_work_of(const struct seen_process *process, enum d3dkmt_function funct
 /* Fences and values that a call waits for, or signals. */
 struct seen_sync {
     bool is_by_cpu;
+    /* A wait with hAsyncEvent is two calls (D3DKMT_MOST_EVENT_WAITS): one where it begins, one
+     * where it ends. Any other is one where it begins and ends. */
+    bool begins, ends;
+    uint64_t event;              /* of such a wait: its number; 0: it is none */
     struct seen_object *context; /* in whose queue it stands; NULL: the CPU's, or not known */
     bool may_fall;               /* a signal with AllowFenceRewind */
     UINT count;

@@ -53,13 +53,14 @@ static void set_sync(struct seen_sync *sync, UINT count, const D3DKMT_HANDLE *ha
 bool seen_wait_of(const struct seen_process *process, enum d3dkmt_function function,
                   const void *call_arguments, struct seen_sync *out_wait)
 {
-    *out_wait = (struct seen_sync){0};
+    *out_wait = (struct seen_sync){.begins = true, .ends = true};
     switch (function) {
     case D3DKMT_FN_WaitForSynchronizationObjectFromCpu: {
         const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments = call_arguments;
 
-        if (arguments->hAsyncEvent) /* a look: the wait is a call of its own behind it */
-            return false;
+        out_wait->event = (uintptr_t)arguments->hAsyncEvent & ~UINT64_C(1);
+        out_wait->begins = !((uintptr_t)arguments->hAsyncEvent & 1);
+        out_wait->ends = !out_wait->event || !out_wait->begins;
         out_wait->is_by_cpu = true;
         set_sync(out_wait, arguments->ObjectCount, arguments->ObjectHandleArray,
                  arguments->FenceValueArray);

@@ -93,6 +93,14 @@ static uint64_t available(const struct d3dkmt_process *process, enum vidmm_budge
     return most > others ? most - others : 0;
 }
 
+uint64_t budget_of(const struct d3dkmt_process *process, enum vidmm_budget_group group)
+{
+    struct vidmm_budget_info info;
+
+    vidmm_budget_info(process->handle, group, &info);
+    return info.budget ? info.budget : group_bytes(process->front, group);
+}
+
 NTSTATUS d3dkmt_QueryVideoMemoryInfo(struct d3dkmt_call *call,
                                      D3DKMT_QUERYVIDEOMEMORYINFO *arguments)
 {
@@ -105,7 +113,7 @@ NTSTATUS d3dkmt_QueryVideoMemoryInfo(struct d3dkmt_call *call,
         !budget_find_group(arguments->MemorySegmentGroup, &group))
         return STATUS_INVALID_PARAMETER;
     vidmm_budget_info(process->handle, group, &info);
-    arguments->Budget = info.budget ? info.budget : group_bytes(process->front, group);
+    arguments->Budget = budget_of(process, group);
     arguments->CurrentUsage = info.resident;
     arguments->CurrentReservation = process->reservation[group];
     arguments->AvailableForReservation = available(process, group);

@@ -52,6 +52,15 @@ struct d3dkmt_process;
 #define D3DKMT_MOST_TRIM_NOTICES 64u
 
 /*
+ * Waits of the CPU's with hAsyncEvent that a process has at one time, at most; one more is
+ * STATUS_NO_MEMORY. hAsyncEvent is a number here that the client's library gives, even and of no
+ * other wait: STATUS_SUCCESS, the values are reached; STATUS_PENDING, the wait is entered, and the
+ * same call with that number + 1 ends, once, when the wait does. A value that has been reached
+ * counts, whatever becomes of the fence until that call.
+ */
+#define D3DKMT_MOST_EVENT_WAITS 512u
+
+/*
  * What the embedder gives. client is the embedder's own name for the process. Pages are system
  * pages by number, as the manager's platform knows them; addresses of pages are those of
  * vidmm_locked_page_address().

@@ -242,6 +242,7 @@ d3dkmt_DestroySynchronizationObject(struct d3dkmt_call *call,
 
     if (!fence || fence_is_of_queue(fence)) /* that one goes with its queue */
         return STATUS_INVALID_PARAMETER;
+    event_waits_look(call->process); /* the GPU may have reached the value, and nobody has looked */
     fence_destroy(fence);
     return STATUS_SUCCESS;
 }
@@ -249,6 +250,9 @@ d3dkmt_DestroySynchronizationObject(struct d3dkmt_call *call,
 /* ---- The CPU --------------------------------------------------------------------------------- */
 
 struct cpu_wait {
+    struct list link; /* of process->event_waits: one that holds no call up */
+    uint64_t event;   /* its number there */
+    NTSTATUS status;  /* STATUS_PENDING until it has ended, there */
     unsigned count;
     bool is_any;
     struct {
@@ -282,14 +286,98 @@ static bool wait_again(struct d3dkmt_call *call)
     return status != STATUS_PENDING && call_end(call, status);
 }
 
+/* ---- Waits that hold no call up ---- */
+
+bool event_waits_look(struct d3dkmt_process *process)
+{
+    struct cpu_wait *wait;
+    bool did = false;
+
+    list_for_each (wait, &process->event_waits, struct cpu_wait, link) {
+        if (wait->status != STATUS_PENDING)
+            continue;
+        wait->status = look(process, wait);
+        did |= wait->status != STATUS_PENDING;
+    }
+    return did;
+}
+
+static void free_event_wait(struct d3dkmt_process *process, struct cpu_wait *wait)
+{
+    list_remove(&wait->link);
+    process->event_wait_count--;
+    front_free(process->front, wait, sizeof *wait + wait->count * sizeof wait->fences[0]);
+}
+
+void event_waits_free(struct d3dkmt_process *process)
+{
+    struct cpu_wait *wait, *following;
+
+    list_for_each_safe (wait, following, &process->event_waits, struct cpu_wait, link)
+        free_event_wait(process, wait);
+}
+
+static struct cpu_wait *find_event_wait(struct d3dkmt_process *process, uint64_t event)
+{
+    struct cpu_wait *wait;
+
+    list_for_each (wait, &process->event_waits, struct cpu_wait, link) {
+        if (wait->event == event)
+            return wait;
+    }
+    return NULL;
+}
+
+/* Two may have been told the same number: who comes second finds none. */
+static bool collect_again(struct d3dkmt_call *call)
+{
+    struct cpu_wait *wait = find_event_wait(call->process, *(const uint64_t *)call->state);
+    NTSTATUS status;
+
+    if (!wait)
+        return call_end(call, STATUS_INVALID_PARAMETER);
+    status = wait->status == STATUS_PENDING ? look(call->process, wait) : wait->status;
+    if (status == STATUS_PENDING)
+        return false;
+    free_event_wait(call->process, wait);
+    return call_end(call, status);
+}
+
+static NTSTATUS collect(struct d3dkmt_call *call, uint64_t event)
+{
+    uint64_t *state = front_alloc(call->process->front, sizeof *state);
+
+    if (!state)
+        return STATUS_NO_MEMORY;
+    *state = event;
+    return call_wait(call, collect_again, state, sizeof *state);
+}
+
+/* STATUS_SUCCESS: nothing is to be waited for. */
+static NTSTATUS enter_event_wait(struct d3dkmt_process *process, struct cpu_wait *wait,
+                                 uint64_t event)
+{
+    wait->status = look(process, wait);
+    if (wait->status == STATUS_PENDING && process->event_wait_count < D3DKMT_MOST_EVENT_WAITS) {
+        wait->event = event;
+        list_push_back(&process->event_waits, &wait->link);
+        process->event_wait_count++;
+        return STATUS_PENDING;
+    }
+    return wait->status == STATUS_PENDING ? STATUS_NO_MEMORY : wait->status;
+}
+
 NTSTATUS
 d3dkmt_WaitForSynchronizationObjectFromCpu(
     struct d3dkmt_call *call, const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments)
 {
+    const uint64_t event = (uintptr_t)arguments->hAsyncEvent;
     const UINT count = arguments->ObjectCount;
     struct cpu_wait *wait;
     size_t bytes;
 
+    if (event & 1)
+        return collect(call, event - 1);
     if (!handle_find(call->process, arguments->hDevice, OBJECT_DEVICE) || !count ||
         count > D3DDDI_MAX_OBJECT_WAITED_ON || !arguments->ObjectHandleArray ||
         !arguments->FenceValueArray)
@@ -308,10 +396,11 @@ d3dkmt_WaitForSynchronizationObjectFromCpu(
         wait->fences[i].handle = arguments->ObjectHandleArray[i];
         wait->fences[i].value = arguments->FenceValueArray[i];
     }
-    if (arguments->hAsyncEvent) { /* the client's side sets it (dxcore/events.h) */
-        const NTSTATUS status = look(call->process, wait);
+    if (event) {
+        const NTSTATUS status = enter_event_wait(call->process, wait, event);
 
-        front_free(call->process->front, wait, bytes);
+        if (status != STATUS_PENDING)
+            front_free(call->process->front, wait, bytes);
         return status;
     }
     return call_wait(call, wait_again, wait, bytes);
@@ -337,5 +426,6 @@ d3dkmt_SignalSynchronizationObjectFromCpu(
     for (UINT i = 0; i < count; i++)
         fence_set(handle_find(call->process, arguments->ObjectHandleArray[i], OBJECT_FENCE),
                   arguments->FenceValueArray[i]);
+    event_waits_look(call->process); /* the next signal may take the value back */
     return STATUS_SUCCESS;
 }

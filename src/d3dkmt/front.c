@@ -62,8 +62,11 @@ bool d3dkmt_call(struct d3dkmt_process *process, struct d3dkmt_call *call)
 static bool pump_calls(struct d3dkmt *front)
 {
     struct d3dkmt_call *call, *following;
+    struct d3dkmt_process *process;
     bool did = false;
 
+    list_for_each (process, &front->processes, struct d3dkmt_process, link)
+        did |= event_waits_look(process);
     list_for_each_safe (call, following, &front->waiting, struct d3dkmt_call, link) {
         if (!call->again(call))
             continue;

@@ -237,6 +237,8 @@ struct d3dkmt_process {
     uint64_t handle_count;
     struct list devices, fence_pages;
     struct va_list reserved, mapped;
+    struct list event_waits; /* of the CPU that hold no call up: struct cpu_wait */
+    unsigned event_wait_count;
     unsigned pending; /* callbacks of the manager that will come */
     /* By group (enum vidmm_budget_group). */
     uint64_t budget[2], reservation[2];
@@ -331,9 +333,11 @@ void paging_make_way(struct paging_operation *operation);
 
 /* Processes, devices or reservations have changed. */
 void budgets_share(struct d3dkmt *front);
-/* Bytes of local memory that the process holds beyond its budget. */
 /* False: there is no such group. */
 bool budget_find_group(D3DKMT_MEMORY_SEGMENT_GROUP wanted, enum vidmm_budget_group *out_group);
+/* The process's, in bytes; of one that was given none, all of the group. */
+uint64_t budget_of(const struct d3dkmt_process *process, enum vidmm_budget_group group);
+/* Bytes of local memory that the process holds beyond its budget. */
 uint64_t budget_excess(const struct d3dkmt_process *process);
 void trims_forget_device(struct d3dkmt_process *process, D3DKMT_HANDLE device);
 
@@ -369,6 +373,9 @@ void fence_unuse(struct fence *fence);
 void fence_destroy(struct fence *fence);
 /* The device is lost: the client learns it from its fences. */
 void device_lose(struct device *device, bool is_out_of_memory);
+/* Ends those whose values are reached, or whose fences have gone; true: one has ended. */
+bool event_waits_look(struct d3dkmt_process *process);
+void event_waits_free(struct d3dkmt_process *process);
 /* Unmaps and releases the pages of fences; true: there are none any more. */
 bool fence_pages_gone(struct d3dkmt_process *process);
 

@@ -2,9 +2,9 @@
  * What a client is told of the adapter, its segments and its own part in them, and of the clocks of
  * nodes.
  *
- * Members for which nothing is kept here are zero, as their pages allow: they are counters of paths
- * that this system does not have. Types about displays and nodes, and a node's performance, are
- * STATUS_NOT_SUPPORTED.
+ * Members that nobody counts here are zero; their pages say nothing of them but their names. Types
+ * about displays and nodes, and a node's performance, are STATUS_NOT_SUPPORTED. Segments have the
+ * numbers 0 to NbSegments - 1, as open clients take them; the driver's begin at 1.
  */
 #include "d3dkmt/front.h"
 
@@ -67,7 +67,6 @@ static void tell_process_segment(const struct d3dkmt_process *process, unsigned 
             segment->VideoMemory.AllocsCommitted++;
         }
     }
-    segment->MaximumWorkingSet = segment->BytesCommitted;
 }
 
 static bool tell_process_group(const struct d3dkmt_process *process,
@@ -80,15 +79,15 @@ static bool tell_process_group(const struct d3dkmt_process *process,
     if (!budget_find_group(which, &budget))
         return false;
     vidmm_budget_info(process->handle, budget, &info);
-    group->Budget = info.budget;
+    group->Budget = budget_of(process, budget);
     group->Requested = info.held;
     group->Usage = info.resident;
     return true;
 }
 
-static bool has_segment(const struct d3dkmt *front, unsigned id)
+static bool has_segment(const struct d3dkmt *front, unsigned number)
 {
-    return id && id <= vidmm_segment_count(front->config.vidmm);
+    return number < vidmm_segment_count(front->config.vidmm);
 }
 
 NTSTATUS d3dkmt_QueryStatistics(struct d3dkmt_call *call, D3DKMT_QUERYSTATISTICS *arguments)
@@ -116,12 +115,12 @@ NTSTATUS d3dkmt_QueryStatistics(struct d3dkmt_call *call, D3DKMT_QUERYSTATISTICS
     case D3DKMT_QUERYSTATISTICS_SEGMENT:
         if (!has_segment(front, arguments->QuerySegment.SegmentId))
             return STATUS_INVALID_PARAMETER;
-        tell_segment(front, arguments->QuerySegment.SegmentId, &result->SegmentInformation);
+        tell_segment(front, arguments->QuerySegment.SegmentId + 1, &result->SegmentInformation);
         return STATUS_SUCCESS;
     case D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT:
         if (!has_segment(front, arguments->QueryProcessSegment.SegmentId))
             return STATUS_INVALID_PARAMETER;
-        tell_process_segment(process, arguments->QueryProcessSegment.SegmentId,
+        tell_process_segment(process, arguments->QueryProcessSegment.SegmentId + 1,
                              &result->ProcessSegmentInformation);
         return STATUS_SUCCESS;
     case D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT_GROUP:

@@ -4,8 +4,11 @@
 #include "dxcore/connection.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,20 +23,31 @@ struct wait {
     int event;
 };
 
+static bool is_event(int descriptor)
+{
+    char link[64], target[32] = "";
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    return readlink(link, target, sizeof target - 1) < 0 || strstr(target, "[eventfd]");
+}
+
+/* An event that counts no further is set, and would hold the caller up. */
 static void set(int event)
 {
     const uint64_t one = 1;
-    const ssize_t written = write(event, &one, sizeof one);
+    struct pollfd room = {.fd = event, .events = POLLOUT};
 
-    (void)written; /* a full counter is set, and a reader that has gone wants nothing */
+    if (poll(&room, 1, 0) == 1 && room.revents & POLLOUT && write(event, &one, sizeof one) < 0)
+        return; /* somebody else has filled it meanwhile */
 }
 
 static void *wait_for_it(void *context)
 {
     struct wait *wait = context;
+    const NTSTATUS status = connection_call(D3DKMT_FN_WaitForSynchronizationObjectFromCpu,
+                                            &wait->arguments, wait->caller);
 
-    if (connection_call(D3DKMT_FN_WaitForSynchronizationObjectFromCpu, &wait->arguments,
-                        wait->caller) >= 0)
+    if (status >= 0 || status == STATUS_DEVICE_REMOVED)
         set(wait->event);
     close(wait->event);
     free(wait);
@@ -60,52 +74,53 @@ static bool start(struct wait *wait)
     return has_started;
 }
 
-/* The server has looked at the arrays: there are at most so many. */
-static struct wait *copy(const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments,
-                         const void *caller, int event)
+/* The arrays may change once the call has returned. */
+static void keep_arrays(struct wait *wait,
+                        const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments)
 {
-    struct wait *wait = calloc(1, sizeof *wait);
     const UINT count = arguments->ObjectCount;
 
-    if (!wait || count > D3DDDI_MAX_OBJECT_WAITED_ON) {
-        free(wait);
-        return NULL;
-    }
     memcpy(wait->handles, arguments->ObjectHandleArray, count * sizeof wait->handles[0]);
     memcpy(wait->values, arguments->FenceValueArray, count * sizeof wait->values[0]);
-    wait->arguments = (D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){
-        .hDevice = arguments->hDevice,
-        .ObjectCount = count,
-        .ObjectHandleArray = wait->handles,
-        .FenceValueArray = wait->values,
-        .Flags = arguments->Flags,
-    };
-    wait->caller = caller;
-    wait->event = event;
-    return wait;
+    wait->arguments.ObjectHandleArray = wait->handles;
+    wait->arguments.FenceValueArray = wait->values;
 }
 
 NTSTATUS events_wait(const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments,
                      const void *caller)
 {
+    static atomic_uintptr_t numbers;
     const int event = fcntl((int)(intptr_t)arguments->hAsyncEvent, F_DUPFD_CLOEXEC, 0);
-    struct wait *wait;
-    NTSTATUS status;
+    const uintptr_t number = (atomic_fetch_add(&numbers, 1) + 1) * 2; /* as d3dkmt.h wants it */
+    struct wait *wait = calloc(1, sizeof *wait);
+    NTSTATUS status = STATUS_NO_MEMORY;
 
-    if (event < 0)
-        return STATUS_INVALID_HANDLE;
-    /* With an event the server looks, and does not wait. */
-    status = connection_call(D3DKMT_FN_WaitForSynchronizationObjectFromCpu,
-                             (void *)(uintptr_t)arguments, caller);
+    if (event < 0 || !is_event(event)) {
+        status = STATUS_INVALID_HANDLE;
+        goto close_event;
+    }
+    if (!wait)
+        goto close_event;
+    wait->arguments = *arguments;
+    wait->arguments.hAsyncEvent = (HANDLE)number;
+    wait->caller = caller;
+    wait->event = event;
+    status =
+        connection_call(D3DKMT_FN_WaitForSynchronizationObjectFromCpu, &wait->arguments, caller);
     if (status == STATUS_PENDING) {
-        wait = copy(arguments, caller, event);
-        if (wait && start(wait))
+        /* The server has looked at the arrays: there are at most so many. */
+        keep_arrays(wait, arguments);
+        wait->arguments.hAsyncEvent = (HANDLE)(number + 1);
+        if (start(wait))
             return STATUS_SUCCESS;
-        free(wait);
         status = STATUS_NO_MEMORY;
     } else if (status >= 0) {
         set(event);
     }
-    close(event);
+
+close_event:
+    if (event >= 0)
+        close(event);
+    free(wait);
     return status;
 }

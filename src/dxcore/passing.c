@@ -164,9 +164,19 @@ static void ask_for_memory(D3DKMT_HANDLE adapter)
         passing.local_bytes = query.Budget / 4096 * 4096;
 }
 
-static void tell_of_call(const struct client_call *call)
+/* A wait with an event is one call here: where it begins (D3DKMT_MOST_EVENT_WAITS is ours alone).
+ */
+static void tell_of_call(const struct client_call *made)
 {
+    D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait;
+    struct client_call told = *made, *const call = &told;
     struct seen_work work;
+
+    if (call->function == D3DKMT_FN_WaitForSynchronizationObjectFromCpu) {
+        wait = *(const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *)call->arguments;
+        wait.hAsyncEvent = NULL;
+        call->arguments = &wait;
+    }
 
     if (call->function == D3DKMT_FN_CreateAllocation2 && NT_SUCCESS(call->status))
         tell_created(call->arguments);

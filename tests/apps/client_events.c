@@ -15,6 +15,7 @@
 
 #define SOON_MS   50
 #define AT_ALL_MS 20000
+#define ROUNDS    50u
 
 static int make_event(void)
 {
@@ -67,6 +68,18 @@ static void signal(const struct driver *driver, D3DKMT_HANDLE fence, UINT64 valu
                                                           .FenceValueArray = &value}));
 }
 
+static void signal_back(const struct driver *driver, D3DKMT_HANDLE fence)
+{
+    const UINT64 zero = 0;
+    D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU back = {.hDevice = driver->device,
+                                                      .ObjectCount = 1,
+                                                      .ObjectHandleArray = &fence,
+                                                      .FenceValueArray = &zero};
+
+    back.Flags.AllowFenceRewind = 1;
+    must("SignalSynchronizationObjectFromCpu", D3DKMTSignalSynchronizationObjectFromCpu(&back));
+}
+
 static void count_as(unsigned *right, const char *what, int is_right)
 {
     *right += is_right != 0;
@@ -81,8 +94,8 @@ int events(void)
     D3DKMT_HANDLE fences[2], gone;
     const UINT64 both[2] = {3, 3}, one = 1;
     UINT64 value;
-    unsigned right = 0;
-    int event = make_event(), closed = make_event();
+    unsigned right = 0, sets = 0;
+    int event = make_event(), closed = make_event(), pipes[2];
 
     start(&driver);
     fences[0] = make_fence(&driver);
@@ -116,6 +129,23 @@ int events(void)
     signal(&driver, fences[1], 4);
     count_as(&right, "not set by any of two", times_set(event, AT_ALL_MS) == 1);
 
+    /* The wait is entered when its call returns: what is reached then counts, whatever follows. */
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        const UINT64 next = 1;
+        const D3DKMT_HANDLE fence = make_fence(&driver);
+
+        must("of one that falls", wait_with(&driver, event, 1, &fence, &next, 0));
+        signal(&driver, fence, 1);
+        signal_back(&driver, fence);
+        must("of one that is reached and goes", wait_with(&driver, event, 1, &fence, &next, 0));
+        signal(&driver, fence, 1);
+        must("DestroySynchronizationObject",
+             D3DKMTDestroySynchronizationObject(&(D3DKMT_DESTROYSYNCHRONIZATIONOBJECT){fence}));
+        while (sets < 2 * i + 2 && (value = times_set(event, AT_ALL_MS)))
+            sets += (unsigned)value;
+    }
+    count_as(&right, "values that were reached and lost", sets == 2 * ROUNDS);
+
     must("of one that goes", wait_with(&driver, event, 1, &gone, &one, 0));
     must("DestroySynchronizationObject",
          D3DKMTDestroySynchronizationObject(&(D3DKMT_DESTROYSYNCHRONIZATIONOBJECT){gone}));
@@ -124,9 +154,12 @@ int events(void)
              wait_with(&driver, event, 1, &gone, &one, 0) == STATUS_INVALID_PARAMETER);
     count_as(&right, "no descriptor is waited with",
              wait_with(&driver, 1000000, 1, fences, both, 0) == STATUS_INVALID_HANDLE);
+    count_as(&right, "a pipe is waited with",
+             !pipe(pipes) &&
+                 wait_with(&driver, pipes[1], 1, fences, both, 0) == STATUS_INVALID_HANDLE);
     count_as(&right, "33 fences are awaited",
              wait_with(&driver, event, 33, fences, both, 0) == STATUS_INVALID_PARAMETER);
     count_as(&right, "what was refused has set the event", !times_set(event, SOON_MS));
-    printf("%u of 11 right\n", right);
-    return right != 11;
+    printf("%u of 13 right\n", right);
+    return right != 13;
 }

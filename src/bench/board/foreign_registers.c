@@ -59,6 +59,8 @@ static void write_register(void *context, uint64_t offset, unsigned size, uint64
 
 /* The registers' ranges, one behind the other: base addresses 0 and 4, and what else there is. */
 #define RANGES (2 + MACHINE_PCI_OTHERS)
+_Static_assert(WORKLOAD_MAX_SURROUNDING_MEMORY == MACHINE_PCI_OTHERS,
+               "a case names as many ranges as a board has");
 
 struct layout {
     uint64_t bytes[RANGES], first[RANGES], end;

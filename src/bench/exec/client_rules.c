@@ -343,7 +343,8 @@ static void add_waits(struct client_rules *rules, const struct d3dkmt_call *call
             if (wait->process)
                 continue;
             *wait = (struct wait){.process = rules->process,
-                                  .call = sync->is_by_cpu ? call : NULL,
+                                  .call = sync->is_by_cpu && sync->ends ? call : NULL,
+                                  .event = sync->event,
                                   .context = sync->context,
                                   .fence = fence,
                                   .value = sync->values[i]};
@@ -593,7 +594,7 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
     client_rules_look_at_memory(rules);
     if (rules->is_work)
         submit(rules);
-    else if (seen_wait_of(rules->process, call->function, call->arguments, &sync))
+    else if (seen_wait_of(rules->process, call->function, call->arguments, &sync) && sync.begins)
         add_waits(rules, call, &sync);
     else if (seen_signal_of(rules->process, call->function, call->arguments, &sync))
         signal_all(rules, &sync);
@@ -745,10 +746,19 @@ static void submission_ended(struct client_rules *rules)
                            context->number);
 }
 
+/* That of the call; or, of one with hAsyncEvent, which holds no call up, when it is over. */
 static void end_waits(struct client_rules *rules, const struct d3dkmt_call *call)
 {
+    struct seen_sync sync;
+
+    seen_wait_of(rules->process, call->function, call->arguments, &sync);
+    if (!sync.ends && call->status == STATUS_PENDING)
+        return;
     for (unsigned i = 0; i < MOST_WAITS; i++) {
-        if (rules->waits[i].process && rules->waits[i].call == call)
+        const struct wait *wait = &rules->waits[i];
+
+        if (sync.event ? wait->process == rules->process && wait->event == sync.event
+                       : wait->process && wait->call == call)
             rules->waits[i].process = NULL;
     }
 }

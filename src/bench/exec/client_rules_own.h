@@ -23,6 +23,7 @@
 struct wait {
     const struct seen_process *process; /* NULL: free */
     const struct d3dkmt_call *call;     /* of the CPU's; NULL: the GPU's */
+    uint64_t event;                     /* of one of the CPU's that holds no call up */
     const struct seen_object *context;  /* of the GPU's */
     struct seen_object *fence;
     uint64_t value;

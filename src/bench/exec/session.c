@@ -34,7 +34,6 @@ static bool size_of(void *context, const void *private_data, uint32_t bytes, uin
     return *out_bytes && *out_bytes % PAGE_BYTES == 0 && *out_bytes <= RUN_MAX_BYTES;
 }
 
-/* What the model does not answer the driver may, which user mode's own type is for. */
 /* The board is device 0 of bus 1, for its driver, too (HalGetBusDataByOffset). */
 static NTSTATUS tell_of_bus(const struct exec_session *session, unsigned type, void *data,
                             uint32_t bytes)
@@ -63,6 +62,7 @@ static NTSTATUS tell_of_bus(const struct exec_session *session, unsigned type, v
     return STATUS_SUCCESS;
 }
 
+/* What the model does not answer the driver may, which user mode's own type is for. */
 static NTSTATUS query_adapter(void *context, unsigned type, void *data, uint32_t bytes)
 {
     const struct exec_session *session = context;

@@ -119,7 +119,7 @@ static uint64_t local_in_use(struct test_client *client, uint64_t *out_own)
     assert_true(count > 0 && query.QueryResult.AdapterInformation.NodeCount == 2);
     assert_int_equal(query.QueryResult.AdapterInformation.Reserved[6], 0);
     *out_own = 0;
-    for (ULONG id = 1; id <= count; id++) {
+    for (ULONG id = 0; id < count; id++) {
         assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_SEGMENT, id, &query), STATUS_SUCCESS);
         if (query.QueryResult.SegmentInformation.Aperture)
             continue;
@@ -129,9 +129,9 @@ static uint64_t local_in_use(struct test_client *client, uint64_t *out_own)
                          STATUS_SUCCESS);
         *out_own += query.QueryResult.ProcessSegmentInformation.BytesCommitted;
     }
-    assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_SEGMENT, 0, &query),
+    assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT, count, &query),
                      STATUS_INVALID_PARAMETER);
-    assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_SEGMENT, count + 1, &query),
+    assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_SEGMENT, count, &query),
                      STATUS_INVALID_PARAMETER);
     return bytes;
 }

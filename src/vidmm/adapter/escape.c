@@ -59,6 +59,8 @@ NTSTATUS vidmm_node_metadata(struct vidmm *vidmm, unsigned node,
         return vidmm->refusal;
     if (node >= vidmm->caps.node_count)
         return STATUS_INVALID_PARAMETER;
+    if (vidmm->power.state == POWER_EXCLUSIVE) /* IOMMU-001 */
+        return STATUS_INVALID_DEVICE_STATE;
     if (vidmm->caps.interface_version < DXGKDDI_INTERFACE_VERSION_WDDM1_3 ||
         !miniport_has(vidmm->miniport, MINIPORT_DDI_GetNodeMetadata))
         return STATUS_NOT_SUPPORTED;

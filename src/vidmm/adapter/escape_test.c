@@ -211,6 +211,8 @@ static void the_clock_of_an_adapter_that_sleeps_is_not_asked(void **state)
     assert_int_equal(vidmm_calibrate_clock(rig->vidmm, 0, &clock), STATUS_INVALID_DEVICE_STATE);
     assert_int_equal(seen.calls, 0);
     assert_int_equal(vidmm_node_metadata(rig->vidmm, 0, &metadata), STATUS_SUCCESS);
+    rig->vidmm->power.state = POWER_EXCLUSIVE; /* nothing at all goes to the driver */
+    expect_unasked(rig, 0, STATUS_INVALID_DEVICE_STATE);
     rig->vidmm->power.state = POWER_ON;
     rig_free(rig);
 }
