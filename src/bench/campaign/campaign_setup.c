@@ -123,6 +123,8 @@ static void take_command_line(const struct campaign_draw *draw, const struct run
         config->wddm = drawn->wddm;
 }
 
+#define NOBODY_SAYS UINT64_MAX /* for bytes of far memory */
+
 /* Somebody has said what the board shows on its bus, where a larger window would be in the way. */
 static bool has_own_layout(const char *surroundings)
 {
@@ -155,13 +157,14 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
     config->skips_paging_patch &= draw.driver.is_tolerant || draw.profile->draws_small_buffers ||
                                   draw.profile->check.wants_built_complete;
     drawn = *config;
+    config->far_bytes = NOBODY_SAYS;
     run_config_from_workload(config, workload);
     take_command_line(&draw, &drawn, config);
     /* A driver needs what it asked for to know which buffer has no address. */
     if (config->private_data_bytes != RUN_DRIVERS_OWN)
         config->hides_buffer_address = false;
-    if (config->far_bytes == drawn.far_bytes && has_own_layout(config->surroundings))
-        config->far_bytes = 0;
+    if (config->far_bytes == NOBODY_SAYS)
+        config->far_bytes = has_own_layout(config->surroundings) ? 0 : drawn.far_bytes;
     campaign_draw_memory(&draw, config);
     campaign_describe(config, out_setup->text, sizeof out_setup->text);
 }
