@@ -54,7 +54,8 @@ struct vidmm {
     uint64_t queue_nodes;     /* whose contexts have hardware queues */
     unsigned queues_made;
     struct scheduling_logs logs; /* of these nodes */
-    unsigned held_for_updates;   /* processes, by idle_updates.c */
+    bool holds_for_updates;      /* idle_updates.c holds processes, ... */
+    bool holds_everybody;        /* ... and all that come */
     struct swizzling_range swizzling_ranges[VIDMM_MAX_SWIZZLING_RANGES];
     struct segment *agp;     /* NULL: none */
     uint64_t aperture_bytes; /* taken in all apertures, for caps.aperture_commit_limit */

@@ -130,8 +130,6 @@ static struct rig_config random_config(uint64_t seed)
         config.start_pages = 16 * (1 + rng_below(&rng, 2));
     config.invalidates_tables = config.is_virtual && rng_chance(&rng, 1, 4);
     config.updates_when_idle = config.is_virtual && rng_chance(&rng, 1, 4);
-    if (config.updates_when_idle)
-        config.switches_to_null = false; /* contexts that are held are not left */
     return config;
 }
 
@@ -174,6 +172,8 @@ static void create_object(struct random_run *run)
     request.is_physical = rng_chance(&rig->rng, 1, 4);
     if (rig->config.swizzling_ranges && rng_chance(&rig->rng, 1, 2))
         request.flags = (DXGK_ALLOCATIONINFOFLAGS){.Swizzled = 1}.Value;
+    if (!rig->config.is_virtual && (object - run->objects) % 8 == 0)
+        request.flags |= (DXGK_ALLOCATIONINFOFLAGS){.SynchronousPaging = 1}.Value;
     request.has_no_range = rng_chance(&rig->rng, 1, 8);
     if (rig->config.swizzling_ranges && !request.is_cached && rng_chance(&rig->rng, 2, 3)) {
         request.is_primary = true;

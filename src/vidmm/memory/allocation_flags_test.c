@@ -269,6 +269,39 @@ static void what_pages_synchronously_waits_until_contexts_are_idle(void **state)
     }
 }
 
+/* Its work, too, gets to the GPU when the move has ended (ALLOC-015). */
+static void a_process_that_comes_during_a_synchronous_move_waits(void **state)
+{
+    const struct rig_request request = {
+        .bytes = 4 * PAGE_BYTES, .preferred = {1}, .flags = FLAGS(.SynchronousPaging = 1)};
+    struct rig_config config = rig_model(0);
+    struct vidmm_process *process;
+    struct vidmm_device *device;
+    struct vidmm_context *context;
+    struct rig_object object;
+    struct rig_done done = {0};
+    struct rig *rig;
+
+    config.hides_segment[0] = true; /* what the CPU looks at leaves it */
+    rig = rig_create(&config);
+    assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_SUCCESS);
+    rig_gpu(rig, &object, 4);
+    assert_int_equal(vidmm_lock(object.allocation), STATUS_GRAPHICS_ALLOCATION_BUSY);
+    assert_true(rig->synchronous_operations);
+    assert_int_equal(vidmm_process_create(rig->vidmm, &process), STATUS_SUCCESS);
+    assert_int_equal(vidmm_device_create(process, &device), STATUS_SUCCESS);
+    assert_int_equal(vidmm_context_create(device, 1, NULL, 0, &context), STATUS_SUCCESS);
+    assert_int_equal(rig_gpu_in(rig, context, NULL, 0, 0, rig_done, &done), STATUS_SUCCESS);
+    assert_int_equal(done.calls, 0); /* the rig looks at each submission */
+    rig_drain(rig);
+    assert_int_equal(done.calls, 1);
+    rig_destroy_object(rig, &object);
+    vidmm_context_destroy(context);
+    vidmm_device_destroy(device);
+    vidmm_process_destroy(process);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +313,7 @@ int main(void)
         cmocka_unit_test(a_segment_of_aligned_rows_is_for_those_that_have_a_size_there),
         cmocka_unit_test(pinned_ones_keep_their_place_at_the_end),
         cmocka_unit_test(what_pages_synchronously_waits_until_contexts_are_idle),
+        cmocka_unit_test(a_process_that_comes_during_a_synchronous_move_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -914,6 +914,11 @@ bool paging_queue_run(struct vidmm *vidmm)
             queue->aimless_repeats = 0;
         }
         wait = VIDMM_QUEUE_WAIT_CONTEXT;
+        if (null_contexts_need_release(vidmm, job)) {
+            if (!paging_queue_is_drained(vidmm))
+                break;
+            idle_updates_end(vidmm);
+        }
         if (!null_contexts_may_go(vidmm, job))
             break;
         wait = VIDMM_QUEUE_WAIT_IDLE;

@@ -141,9 +141,15 @@ struct rig_allocation {
     uint64_t next_transfer; /* pages, XFER-006 */
     bool is_cached;
     bool is_swizzled, is_primary;
-    bool has_no_range; /* no swizzling range can show it */
-    HANDLE device;     /* that opened it first */
-    uint64_t *model;   /* what each page must hold */
+    bool is_synchronous; /* SynchronousPaging */
+    bool has_no_range;   /* no swizzling range can show it */
+    HANDLE device;       /* that opened it first */
+    uint64_t *model;     /* what each page must hold */
+};
+
+/* What the handle of a process leads to. */
+struct rig_process {
+    unsigned updates; /* of its entries and flushes of them, that have not ended */
 };
 
 /* A swizzling range, while it is acquired. */
@@ -232,6 +238,7 @@ struct rig_program {
 
 struct rig_packet {
     struct list link;
+    const struct rig_context *context;
     bool is_paging;
     bool is_switch; /* to the null context: no bytes */
     uint32_t fence;
@@ -308,7 +315,8 @@ struct rig {
     const uint8_t *last_private_end;
 
     struct rig_allocation *allocations[4096];
-    uint32_t allocation_count; /* ever */
+    uint32_t allocation_count;       /* ever */
+    unsigned synchronous_operations; /* of allocations with SynchronousPaging; have not ended */
     uint64_t live_handles, live_contexts, live_devices, live_processes;
     struct rig_context *system_context;
     struct rig_context *current[2]; /* whose work a node was given last; NULL: the null context */

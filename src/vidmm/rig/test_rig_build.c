@@ -62,6 +62,37 @@ static void rig_check_left(const struct rig *rig, const DXGKARG_BUILDPAGINGBUFFE
     }
 }
 
+/* NULL: the operation does not change or flush entries of a process that the driver has. */
+static struct rig_process *rig_updated(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    return args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE ||
+                   args->Operation == DXGK_OPERATION_FLUSH_TLB
+               ? miniport_operation_process(args)
+               : NULL;
+}
+
+static bool rig_is_synchronous(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    const struct rig_allocation *allocation = miniport_operation_allocation(args);
+
+    return allocation && allocation->is_synchronous;
+}
+
+/* ALLOC-015, PT-036: who must be idle has nothing with the GPU. */
+static void rig_check_idle(const struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    const struct rig_process *updated = rig->config.updates_when_idle ? rig_updated(args) : NULL;
+    bool is_synchronous = rig_is_synchronous(args);
+
+    for (unsigned node = 0; node < 2; node++) {
+        const struct rig_packet *packet;
+
+        list_for_each (packet, &rig->queued[node], struct rig_packet, link)
+            EXPECT(packet->context->is_system ||
+                   (!is_synchronous && (!updated || packet->context->process != updated)));
+    }
+}
+
 /* Takes over an operation that is seen for the first time, and checks it. */
 static struct rig_operation *rig_begin_operation(struct rig *rig,
                                                  const DXGKARG_BUILDPAGINGBUFFER *args)
@@ -85,6 +116,10 @@ static struct rig_operation *rig_begin_operation(struct rig *rig,
     if (rig->watch)
         rig->watch(rig, args);
     rig_check_left(rig, args);
+    rig_check_idle(rig, args);
+    rig->synchronous_operations += rig_is_synchronous(args);
+    if (rig_updated(args))
+        rig_updated(args)->updates++;
 
     switch ((int)args->Operation) {
     case DXGK_OPERATION_TRANSFER:
@@ -209,6 +244,9 @@ void rig_end_operation(struct rig *rig, uint32_t index)
     }
     if (allocation)
         ((struct rig_allocation *)allocation)->pending_operations--;
+    rig->synchronous_operations -= rig_is_synchronous(args);
+    if (rig_updated(args))
+        rig_updated(args)->updates--;
     free(operation->pins);
     free(operation->pfns);
     free(operation->entries);

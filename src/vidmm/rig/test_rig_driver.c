@@ -192,7 +192,7 @@ static NTSTATUS rig_create_handle(struct rig *rig, uint64_t *live, HANDLE *out)
 {
     if (!NT_SUCCESS(rig->fails_at_create))
         return rig->fails_at_create;
-    *out = calloc(1, 16);
+    *out = calloc(1, sizeof(struct rig_process) + sizeof(HANDLE));
     EXPECT(*out);
     ++*live;
     return STATUS_SUCCESS;
@@ -324,6 +324,7 @@ static NTSTATUS create_one(struct rig *rig, DXGK_ALLOCATIONINFO *info)
     allocation->is_live = true;
     allocation->page_count = div_round_up(request->bytes, PAGE_BYTES);
     allocation->is_cached = request->is_cached;
+    allocation->is_synchronous = info->Flags.SynchronousPaging && !rig->config.is_virtual;
     for (unsigned id = 1; id <= rig->segment_count; id++) {
         /* It has an order of its own where its memory is, and is in no aperture then. */
         if ((set >> (id - 1) & 1) && !rig_is_aperture(rig, id))
@@ -443,17 +444,19 @@ NTSTATUS rig_set_root(struct miniport *self, HANDLE object, const DXGKARG_SETROO
 
 /* ---- Submission ------------------------------------------------------------------------------ */
 
-static struct rig_packet *rig_queue_packet(struct rig *rig, unsigned node, uint32_t fence,
-                                           const uint8_t *start, const uint8_t *end, bool is_paging)
+static struct rig_packet *rig_queue_packet(struct rig *rig, const struct rig_context *context,
+                                           uint32_t fence, const uint8_t *start, const uint8_t *end,
+                                           bool is_paging)
 {
     struct rig_packet *packet = calloc(1, sizeof *packet);
 
     EXPECT(packet);
+    packet->context = context;
     packet->fence = fence;
     packet->start = start;
     packet->end = end;
     packet->is_paging = is_paging;
-    list_push_back(&rig->queued[node], &packet->link);
+    list_push_back(&rig->queued[context->node], &packet->link);
     return packet;
 }
 
@@ -476,9 +479,18 @@ static void rig_queued(struct rig *rig, unsigned node)
     rig_tell(rig);
 }
 
-/* Whose work the node has now; a switch leaves what it had before (SUB-004). */
+/*
+ * Whose work the node has now; a switch leaves what it had before (SUB-004). Nothing but paging is
+ * submitted while an allocation that pages synchronously is paged (ALLOC-015), nor work of a
+ * process whose entries change while its address space is idle (PT-036).
+ */
 static void rig_enter(struct rig *rig, struct rig_context *context, bool is_switch)
 {
+    if (!rig->is_hung && !context->is_system) {
+        EXPECT(!rig->synchronous_operations);
+        EXPECT(!rig->config.updates_when_idle ||
+               !((const struct rig_process *)context->process)->updates);
+    }
     EXPECT(!is_switch || (rig->config.switches_to_null && !rig->is_hung &&
                           rig->current[context->node] == context));
     rig->switches += is_switch;
@@ -523,7 +535,7 @@ NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
     rig_enter(rig, context, submit->Flags.ContextSwitch);
     if (submit->Flags.ContextSwitch) {
         EXPECT(!submit->DmaBufferSize && submit->Flags.Paging == context->is_system);
-        packet = rig_queue_packet(rig, context->node, submit->SubmissionFenceId, NULL, NULL,
+        packet = rig_queue_packet(rig, context, submit->SubmissionFenceId, NULL, NULL,
                                   context->is_system);
         packet->is_switch = true;
     } else if (submit->Flags.Paging) {
@@ -542,16 +554,16 @@ NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
         if (rig->config.private_bytes && !rig->is_hung)
             rig_check_private(rig, start, start + submit->DmaBufferSize, 0,
                               submit->DmaBufferPrivateDataSize);
-        rig_queue_packet(rig, context->node, submit->SubmissionFenceId, start,
+        rig_queue_packet(rig, context, submit->SubmissionFenceId, start,
                          start + submit->DmaBufferSize, true);
     } else if (submit->Flags.Present) { /* its commands are the driver's, and do nothing */
         EXPECT(rig->is_hung || rig_walk(rig, context->root, submit->DmaBufferVirtualAddress).Valid);
-        rig_queue_packet(rig, context->node, submit->SubmissionFenceId, NULL, NULL, false);
+        rig_queue_packet(rig, context, submit->SubmissionFenceId, NULL, NULL, false);
     } else {
         /* The address names the program; what it touches is translatable and stays so. */
         struct rig_program *program = rig_program_at(rig, submit->DmaBufferVirtualAddress);
 
-        packet = rig_queue_packet(rig, context->node, submit->SubmissionFenceId, NULL, NULL, false);
+        packet = rig_queue_packet(rig, context, submit->SubmissionFenceId, NULL, NULL, false);
         packet->program = program;
         program->process = context->process;
         program->root = context->root;
@@ -642,7 +654,7 @@ NTSTATUS rig_submit(struct miniport *self, HANDLE object, const DXGKARG_SUBMITCO
     rig_enter(rig, context, submit->Flags.ContextSwitch);
     if (submit->Flags.ContextSwitch) {
         EXPECT(!submit->DmaBufferSize && submit->Flags.Paging == context->is_system);
-        packet = rig_queue_packet(rig, context->node, submit->SubmissionFenceId, NULL, NULL,
+        packet = rig_queue_packet(rig, context, submit->SubmissionFenceId, NULL, NULL,
                                   context->is_system);
         packet->is_switch = true;
         rig_queued(rig, context->node);
@@ -675,7 +687,7 @@ NTSTATUS rig_submit(struct miniport *self, HANDLE object, const DXGKARG_SUBMITCO
         EXPECT(!submit->DmaBufferPrivateDataSubmissionStartOffset &&
                submit->DmaBufferPrivateDataSubmissionEndOffset ==
                    ((const struct rig_command *)block->memory)->private_bytes);
-    packet = rig_queue_packet(rig, context->node, submit->SubmissionFenceId,
+    packet = rig_queue_packet(rig, context, submit->SubmissionFenceId,
                               block->memory + submit->DmaBufferSubmissionStartOffset,
                               block->memory + submit->DmaBufferSubmissionEndOffset,
                               submit->Flags.Paging);

@@ -24,6 +24,7 @@
 #include "vidmm/work/context_allocation.h"
 #include "vidmm/work/device.h"
 #include "vidmm/work/dma_buffer.h"
+#include "vidmm/work/idle_updates.h"
 
 #include "base/assert.h"
 #include "base/bits.h"
@@ -84,6 +85,7 @@ NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_pr
         process->space.driver_process = create.hKmdProcess;
     }
     list_push_back(&vidmm->processes, &process->link);
+    idle_updates_meet(process);
     if (notes_are_heard(vidmm))
         note_process(process, true);
     *out_process = process;

@@ -45,14 +45,21 @@ static bool names_process(const DXGKARG_BUILDPAGINGBUFFER *args)
            args->Operation == DXGK_OPERATION_FLUSH_TLB;
 }
 
+/* Holds its contexts. */
 static bool process_is_quiet(struct vidmm_process *process)
 {
     if (!process->space.is_held_for_updates) {
         process->space.is_held_for_updates = true;
-        process->vidmm->held_for_updates++;
+        process->vidmm->holds_for_updates = true;
         space_hold(&process->space);
     }
     return space_is_quiet(&process->space);
+}
+
+void idle_updates_meet(struct vidmm_process *process)
+{
+    if (process->vidmm->holds_everybody)
+        process_is_quiet(process);
 }
 
 static bool moves_synchronous_one(const struct job *job)
@@ -69,6 +76,7 @@ bool idle_updates_may_go(struct vidmm *vidmm, struct job *job,
     bool is_quiet;
 
     if (moves_synchronous_one(job)) {
+        vidmm->holds_everybody = true;
         is_quiet = null_contexts_hold(vidmm);
         list_for_each (process, &vidmm->processes, struct vidmm_process, link)
             is_quiet = process_is_quiet(process) && is_quiet;
@@ -84,14 +92,14 @@ void idle_updates_end(struct vidmm *vidmm)
 {
     struct vidmm_process *process;
 
-    if (!vidmm->held_for_updates)
+    if (!vidmm->holds_for_updates && !vidmm->holds_everybody)
         return;
+    vidmm->holds_for_updates = vidmm->holds_everybody = false;
     null_contexts_release(vidmm);
     list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
         if (!process->space.is_held_for_updates)
             continue;
         process->space.is_held_for_updates = false;
-        vidmm->held_for_updates--;
         space_release(&process->space);
     }
 }

@@ -15,10 +15,13 @@
 
 struct job;
 struct vidmm;
+struct vidmm_process;
 
 /* False: not yet; contexts are held, ask again. */
 bool idle_updates_may_go(struct vidmm *vidmm, struct job *job,
                          const DXGKARG_BUILDPAGINGBUFFER *args);
+/* A process that comes while contexts of all processes are held is held, too. */
+void idle_updates_meet(struct vidmm_process *process);
 /* Everything that was built has retired. */
 void idle_updates_end(struct vidmm *vidmm);
 

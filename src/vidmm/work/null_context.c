@@ -3,6 +3,7 @@
 #include "vidmm/adapter/power.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/paging/job.h"
+#include "vidmm/tables/address_space.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 
@@ -216,22 +217,47 @@ static const struct vidmm_allocation *taken_by(const struct job *job)
 }
 
 /*
- * While the adapter is going to sleep, only paging goes to the GPU, and nobody else's work comes
- * back; contexts that an operation before this one still holds do not run.
+ * The allocation whose device's contexts have to be left before the next operation of the job;
+ * NULL: none. While the adapter is going to sleep, only paging goes to the GPU, and nobody else's
+ * work comes back.
  */
+static const struct vidmm_allocation *loses(const struct vidmm *vidmm, const struct job *job)
+{
+    if (!vidmm->null_contexts || vidmm->power.state != POWER_ON || vidmm->recovery.is_under_way)
+        return NULL;
+    return taken_by(job);
+}
+
+static bool has_to_leave(const struct null_context *node, const struct vidmm_allocation *allocation)
+{
+    return !node->is_under_way && node->current && node->current->device == allocation->device;
+}
+
+bool null_contexts_need_release(const struct vidmm *vidmm, const struct job *job)
+{
+    const struct vidmm_allocation *allocation = loses(vidmm, job);
+    unsigned i;
+
+    for (i = 0; allocation && i < vidmm->caps.node_count; i++) {
+        const struct null_context *node = &vidmm->null_contexts[i];
+
+        if (has_to_leave(node, allocation) &&
+            node->current->device->process->space.is_held_for_updates)
+            return true;
+    }
+    return false;
+}
+
 bool null_contexts_may_go(struct vidmm *vidmm, const struct job *job)
 {
-    const struct vidmm_allocation *allocation = vidmm->null_contexts ? taken_by(job) : NULL;
+    const struct vidmm_allocation *allocation = loses(vidmm, job);
     bool may_go = true;
     unsigned i;
 
-    if (!allocation || vidmm->power.state != POWER_ON || vidmm->recovery.is_under_way ||
-        vidmm->held_for_updates)
-        return true;
-    for (i = 0; i < vidmm->caps.node_count; i++) {
+    for (i = 0; allocation && i < vidmm->caps.node_count; i++) {
         struct null_context *node = &vidmm->null_contexts[i];
 
-        if (!node->is_under_way && node->current && node->current->device == allocation->device)
+        if (has_to_leave(node, allocation))
             leave(node);
         may_go = may_go && !node->is_under_way;
     }

@@ -45,6 +45,11 @@ bool null_contexts_hold(struct vidmm *vidmm);
 void null_contexts_release(struct vidmm *vidmm);
 
 /*
+ * True: a node has to leave a context of the device whose allocation the job takes away, and an
+ * earlier operation holds the context, or the switch. Behind idle_updates_end() nobody does.
+ */
+bool null_contexts_need_release(const struct vidmm *vidmm, const struct job *job);
+/*
  * False: the next operation of the job waits until nodes have left the contexts of the device whose
  * allocation the job takes away.
  */

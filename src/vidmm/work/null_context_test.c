@@ -273,6 +273,42 @@ static void nodes_are_left_again_behind_a_move_that_pages_synchronously(void **s
     rig_free(rig);
 }
 
+/* The second node's context is held for the first move when what it used last has to leave. */
+static void a_context_that_is_held_for_a_move_is_left_before_the_next_one(void **state)
+{
+    const DXGK_ALLOCATIONINFOFLAGS flags = {{{.SynchronousPaging = 1}}};
+    const struct rig_request request = {
+        .bytes = 4 * PAGE_BYTES, .preferred = {1}, .flags = flags.Value};
+    struct rig *rig = start(0, true);
+    struct vidmm_device *device;
+    struct vidmm_context *second;
+    struct rig_object synchronous, theirs;
+    struct rig_object *list[1] = {&theirs};
+    struct rig_done done = {0};
+
+    assert_int_equal(rig_try_object(rig, rig->device, &request, &synchronous), STATUS_SUCCESS);
+    assert_int_equal(vidmm_device_create(rig->process, &device), STATUS_SUCCESS);
+    assert_int_equal(vidmm_context_create(device, 0, NULL, 0, &second), STATUS_SUCCESS);
+    assert_int_equal(rig_try_object(rig, device, &request, &theirs), STATUS_SUCCESS);
+    rig_gpu(rig, &synchronous, 4);
+    assert_int_equal(rig_gpu_in(rig, second, list, 1, 1, rig_done, &done), STATUS_SUCCESS);
+    rig_drain(rig);
+    assert_ptr_equal(rig->current[0]->device, theirs.driver->device);
+    assert_int_equal(vidmm_lock(synchronous.allocation), STATUS_GRAPHICS_ALLOCATION_BUSY);
+    assert_true(rig->synchronous_operations);
+    assert_int_equal(vidmm_lock(theirs.allocation), STATUS_GRAPHICS_ALLOCATION_BUSY);
+    assert_int_equal(rig->switches, 0); /* ALLOC-015: the first move is under way */
+    rig_drain(rig);
+    assert_int_equal(rig->switches, 1);
+    assert_null(rig->current[0]);
+    rig_destroy_object(rig, &synchronous);
+    rig_destroy_object(rig, &theirs);
+    rig_drain(rig);
+    vidmm_context_destroy(second);
+    vidmm_device_destroy(device);
+    rig_free(rig);
+}
+
 static void every_nth_allocation_failure_leaves_nothing(void **state)
 {
     NTSTATUS status = STATUS_NO_MEMORY;
@@ -301,6 +337,7 @@ int main(void)
         cmocka_unit_test(work_of_another_context_makes_a_queued_switch_needless),
         cmocka_unit_test(a_queued_switch_goes_with_the_context_that_it_would_leave),
         cmocka_unit_test(nodes_are_left_again_behind_a_move_that_pages_synchronously),
+        cmocka_unit_test(a_context_that_is_held_for_a_move_is_left_before_the_next_one),
         cmocka_unit_test(every_nth_allocation_failure_leaves_nothing),
     };
 
