@@ -15,6 +15,7 @@ enum wrong {
     WRONG_NO_PROGRESS,
     WRONG_POINTER_WITHOUT_END,
     WRONG_PRIVATE,
+    WRONG_AIMLESS,
     WRONG_COUNT
 };
 
@@ -25,7 +26,7 @@ static const struct wrong_case {
     [WRONG_STATUS] = {"PB-008", 1},         [WRONG_BUSY] = {"PB-008", 1},
     [WRONG_POINTER_BEYOND] = {"PB-004", 1}, [WRONG_POINTER_BEFORE] = {"PB-004", 1},
     [WRONG_NO_PROGRESS] = {"PB-012", 1},    [WRONG_POINTER_WITHOUT_END] = {"PB-004 PB-012", 4},
-    [WRONG_PRIVATE] = {"PB-023", 1},
+    [WRONG_PRIVATE] = {"PB-023", 1},        [WRONG_AIMLESS] = {"PB-014", 1},
 };
 
 /* Wrong about the fill; the rest is the plain driver's. */
@@ -56,6 +57,12 @@ static bool build_wrong(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *args, NTSTAT
         break;
     case WRONG_POINTER_WITHOUT_END:
         args->pDmaBuffer = pointer + args->DmaSize + 1;
+        *status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+        break;
+    case WRONG_AIMLESS: /* all of it, again and again */
+        rig->build_hook = NULL;
+        EXPECT(rig_build(&rig->miniport, NULL, args) == STATUS_SUCCESS);
+        rig->build_hook = build_wrong;
         *status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
         break;
     default:

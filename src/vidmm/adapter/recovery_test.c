@@ -11,6 +11,9 @@
 #define TIMEOUT_NS 1000u
 
 struct silence {
+    UINT last_fences[2]; /* submitted, by node */
+    NTSTATUS engine_status;
+    unsigned asked, engines; /* nodes, as bits: for their state; that were reset */
     NTSTATUS(*submit)
     (struct miniport *self, HANDLE context, const DXGKARG_SUBMITCOMMANDVIRTUAL *args);
     bool is_silent;
@@ -41,6 +44,7 @@ static NTSTATUS submit(struct miniport *self, HANDLE context,
 
     assert_false(silence->is_silent); /* TDR-003 */
     silence->submitted++;
+    silence->last_fences[args->NodeOrdinal] = args->SubmissionFenceId;
     return silence->submit(self, context, args);
 }
 
@@ -269,6 +273,72 @@ static void a_value_that_was_written_before_a_reset_ends_its_request(void **stat
     rig_free(rig);
 }
 
+static NTSTATUS tell_dependent(struct miniport *self, HANDLE adapter,
+                               DXGKARG_QUERYDEPENDENTENGINEGROUP *args)
+{
+    assert_int_equal(args->NodeOrdinal, 0);
+    args->DependentNodeOrdinalMask = 2;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS tell_engine(struct miniport *self, HANDLE adapter, DXGKARG_QUERYENGINESTATUS *args)
+{
+    struct silence *silence = rig_of(self)->test;
+
+    silence->asked |= 1u << args->NodeOrdinal;
+    return silence->engine_status;
+}
+
+static NTSTATUS reset_engine(struct miniport *self, HANDLE adapter, DXGKARG_RESETENGINE *args)
+{
+    struct silence *silence = rig_of(self)->test;
+
+    rig_forget_packets(rig_of(self));
+    silence->engines |= 1u << args->NodeOrdinal;
+    args->LastAbortedFenceId = silence->last_fences[args->NodeOrdinal];
+    return STATUS_SUCCESS;
+}
+
+/*
+ * TDR-013: the driver is asked for the state of the node that timed out, and every answer but
+ * success is told. The node is reset with those that depend on it, whatever the answer is.
+ */
+static void nodes_that_depend_on_each_other_are_reset_and_the_adapter_is_not(void **state)
+{
+    for (unsigned fails = 0; fails < 2; fails++) {
+        struct silence silence;
+        struct rig *rig = make_rig(&silence);
+        struct rig_done done = {0};
+        struct rig_object object;
+        struct rig_object *list[1] = {&object};
+
+        rig->vidmm->caps.resets_engines = true;
+        rig->ops.query_dependent_engine_group = tell_dependent;
+        rig->ops.query_engine_status = tell_engine;
+        rig->ops.reset_engine = reset_engine;
+        rig_object(rig, 4, 1, &object);
+        rig_make_resident(rig, &object);
+        rig_map(rig, &object);
+        assert_int_equal(rig_gpu_in(rig, rig->context, list, 1, 1, rig_done, &done),
+                         STATUS_SUCCESS);
+        silence.engine_status = fails ? STATUS_UNSUCCESSFUL : STATUS_SUCCESS;
+        rig->expected_rules = fails ? "TDR-013" : NULL;
+        assert_true(recovery_timed_out(rig->vidmm, 0));
+        vidmm_pump(rig->vidmm);
+        assert_int_equal(rig->rule_count, fails);
+        assert_int_equal(silence.asked, 1);
+        assert_int_equal(silence.engines, 3);
+        assert_int_equal(silence.resets, 0);
+        assert_int_equal(vidmm_statistics(rig->vidmm)->engine_resets, 2);
+        assert_int_equal(done.calls, 1);
+        assert_int_equal(done.status, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
+        vidmm_device_clear_error(rig->device);
+        rig_gpu(rig, &object, 4);
+        rig_destroy_object(rig, &object);
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +346,7 @@ int main(void)
         cmocka_unit_test(what_was_destroyed_in_a_sleep_goes_after_a_reset_too),
         cmocka_unit_test(the_adapter_ends_when_it_times_out_too_often_within_a_window),
         cmocka_unit_test(a_time_out_while_the_driver_waits_is_dealt_with_at_the_next_look),
+        cmocka_unit_test(nodes_that_depend_on_each_other_are_reset_and_the_adapter_is_not),
         cmocka_unit_test(a_value_that_was_written_before_a_reset_ends_its_request),
     };
 

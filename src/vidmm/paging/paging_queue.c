@@ -694,7 +694,6 @@ static enum build_result build(struct vidmm *vidmm)
                     "buffers; the operation is dropped",
                     miniport_operation_name(args.Operation), args.MultipassOffset,
                     queue->aimless_repeats);
-                submit_built(vidmm);
                 queue->needs_buffer = true;
                 tell_built(vidmm, buffer->used, status, true);
                 return BUILD_COMPLETE;

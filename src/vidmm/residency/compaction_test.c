@@ -482,6 +482,70 @@ static void work_submitted_while_things_move_waits(void **state)
     }
 }
 
+static NTSTATUS drop_work(struct miniport *self, HANDLE adapter)
+{
+    rig_forget_work(rig_of(self));
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS restart(struct miniport *self, HANDLE adapter)
+{
+    return STATUS_SUCCESS;
+}
+
+/* The transfer of nothing that tells of a lost place: the model of the rig has no such thing. */
+static bool skip_lost_places(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *args, NTSTATUS *status)
+{
+    *status = STATUS_SUCCESS;
+    return args->Operation == DXGK_OPERATION_TRANSFER && !args->Transfer.TransferSize;
+}
+
+static void expect_out_of_window(struct page_table *table, void *window)
+{
+    assert_false(
+        table->memory.segment == 1 &&
+        compaction_is_in_window(window, table->memory.first_page, table->memory.page_count));
+}
+
+/* A reset comes before the tables' turn to move: they are made anew where they would have gone. */
+static void tables_that_have_not_begun_to_move_are_made_anew_out_of_the_way(void **state)
+{
+    for (unsigned model = 0; model < MODELS; model++) {
+        struct rig_config config = rig_model(model + 1);
+        struct rig_object held, filler, large;
+        struct rig_done resident = {0};
+        struct compaction window;
+        struct rig *rig;
+        uint64_t fence;
+
+        config.buffer_bytes = 64; /* a record or two */
+        config.buffer_count = 1;
+        rig = rig_create(&config);
+        rig->ops.reset_from_timeout = drop_work;
+        rig->ops.restart_from_timeout = restart;
+        rig->build_hook = skip_lost_places;
+        put_in_the_middle(rig, &held, &filler);
+        make_physical(rig, max_u64(longest_run(rig), 100) + 8, &large);
+        assert_int_equal(
+            vidmm_make_resident(rig->device, 1, &large.allocation, rig_done, &resident, &fence),
+            STATUS_PENDING);
+        while (!rig->vidmm->compaction.is_under_way)
+            assert_true(rig_step_machine(rig));
+        window = rig->vidmm->compaction;
+        vidmm_reset(rig->vidmm);
+        rig_drain(rig);
+        assert_int_equal(resident.calls, 1);
+        assert_int_equal(vidmm_statistics(rig->vidmm)->compactions, 1);
+        page_tables_visit(&rig->process->space, expect_out_of_window, &window);
+        large.references = NT_SUCCESS(resident.status);
+        vidmm_device_clear_error(rig->device);
+        rig_destroy_object(rig, &held);
+        rig_destroy_object(rig, &filler);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
 /* Where the address leads; 0: nowhere. */
 static uint64_t physical_page(struct rig *rig, uint64_t va)
 {
@@ -642,6 +706,7 @@ int main(void)
         cmocka_unit_test(what_is_held_moves_for_a_root_that_grows),
         cmocka_unit_test(what_is_locked_stays_where_it_is),
         cmocka_unit_test(work_submitted_while_things_move_waits),
+        cmocka_unit_test(tables_that_have_not_begun_to_move_are_made_anew_out_of_the_way),
         cmocka_unit_test(tables_of_physical_pages_move_with_what_is_recorded_of_them),
         cmocka_unit_test(tables_of_physical_pages_do_not_leave),
         cmocka_unit_test(tables_of_the_window_do_not_cut_up_what_is_free),

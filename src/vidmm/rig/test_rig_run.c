@@ -199,7 +199,7 @@ static bool rig_build_nothing(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *args, 
     return true;
 }
 
-void rig_hang(struct rig *rig)
+void rig_forget_work(struct rig *rig)
 {
     rig_forget_packets(rig);
     for (uint32_t i = 0; i < rig->operation_count; i++) {
@@ -207,6 +207,11 @@ void rig_hang(struct rig *rig)
             rig_end_operation(rig, i);
     }
     rig->pending = NULL;
+}
+
+void rig_hang(struct rig *rig)
+{
+    rig_forget_work(rig);
     rig->is_hung = true;
     rig->build_hook = rig_build_nothing;
     rig->expected_rules = "NTF-007"; /* nobody writes paging fences */

@@ -22,6 +22,8 @@ void rig_drain(struct rig *rig);
 
 /* The GPU will never run what it has. */
 void rig_forget_packets(struct rig *rig);
+/* ... and the driver forgets its operations, too. */
+void rig_forget_work(struct rig *rig);
 
 /*
  * The GPU has hung: it forgets its packets, the driver its operations, and it builds nothing from

@@ -48,6 +48,58 @@ static void the_platform_has_all_functions_of_the_iommu_or_the_model_is_refused(
     test_free(vidmm);
 }
 
+static ULONG newer_version(struct miniport *self)
+{
+    return DXGKDDI_INTERFACE_VERSION_WDDM2_9;
+}
+
+static NTSTATUS (*query_caps)(struct miniport *self, HANDLE adapter,
+                              const DXGKARG_QUERYADAPTERINFO *query);
+
+static NTSTATUS query_with_lists(struct miniport *self, HANDLE adapter,
+                                 const DXGKARG_QUERYADAPTERINFO *query)
+{
+    NTSTATUS status = query_caps(self, adapter, query);
+
+    if (query->Type == DXGKQAITYPE_DRIVERCAPS)
+        ((DXGK_DRIVERCAPS *)query->pOutputData)->MemoryManagementCaps.MapAperture2Supported = 1;
+    return status;
+}
+
+static uint64_t same_page(void *context, uint64_t page)
+{
+    return page;
+}
+
+/* ADL-001: a driver behind an IOMMU that remaps takes address lists, and says so early. */
+static void a_driver_starts_behind_an_iommu_that_remaps_if_it_has_both_caps(void **state)
+{
+    for (unsigned variant = 0; variant < 8; variant++) {
+        bool remaps = variant & 1, can_remap = variant & 2, has_lists = variant & 4;
+        bool is_refused = remaps && !(can_remap && has_lists);
+        const struct rig_config config = rig_model(1);
+        struct rig *rig = rig_new(&config);
+        struct vidmm_failure failure;
+        NTSTATUS status;
+
+        rig->manager.platform.device_page = remaps ? same_page : NULL;
+        rig->manager.early.can_remap = can_remap;
+        query_caps = rig->ops.query_adapter_info;
+        rig->ops.interface_version = newer_version;
+        if (has_lists)
+            rig->ops.query_adapter_info = query_with_lists;
+        assert_int_equal(vidmm_create(rig->top, &rig->manager, &rig->vidmm), STATUS_SUCCESS);
+        status = vidmm_start(rig->vidmm, &failure);
+        assert_int_equal(status, is_refused ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS);
+        if (is_refused) {
+            assert_string_equal(failure.rule, "ADL-001");
+            vidmm_destroy(rig->vidmm);
+            rig->vidmm = NULL;
+        }
+        rig_free(rig);
+    }
+}
+
 /* ---- Spaces ---------------------------------------------------------------------------------- */
 
 #define SPACE_PAGES  4096u
@@ -252,6 +304,7 @@ int main(void)
         cmocka_unit_test(a_mapping_that_cannot_be_shown_is_none),
         cmocka_unit_test(what_was_offered_and_dropped_is_shown_again_when_it_has_a_store),
         cmocka_unit_test(the_platform_has_all_functions_of_the_iommu_or_the_model_is_refused),
+        cmocka_unit_test(a_driver_starts_behind_an_iommu_that_remaps_if_it_has_both_caps),
     };
 
     return cmocka_run_group_tests_name("vidmm/iommu", tests, NULL, NULL);
