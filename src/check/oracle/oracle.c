@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEFAULT_EXPECTED_BYTES (1 * TiB)
-#define DEFAULT_REPORT_LIMIT   16u
-
 /* ---- Life ---- */
 
 NTSTATUS oracle_create(const struct oracle_config *config, struct oracle **out_oracle)
@@ -22,10 +19,6 @@ NTSTATUS oracle_create(const struct oracle_config *config, struct oracle **out_o
         return STATUS_NO_MEMORY;
     oracle->config = *config;
     oracle->services = config->services;
-    if (!oracle->config.expected_bytes)
-        oracle->config.expected_bytes = DEFAULT_EXPECTED_BYTES;
-    if (!oracle->config.report_limit)
-        oracle->config.report_limit = DEFAULT_REPORT_LIMIT;
     oracle->config.expected_bytes = align_up(oracle->config.expected_bytes, PAGE_BYTES);
     if (range_allocator_init(&oracle->ranges, config->services, 0, oracle->config.expected_bytes,
                              PAGE_BYTES) != RANGE_OK)

@@ -65,6 +65,8 @@ enum oracle_problem {
 
 #define ORACLE_TEXT_BYTES 1024
 #define ORACLE_NO_ID      UINT64_MAX
+#define ORACLE_REPORTS    16u /* told; the others are counted */
+
 struct oracle_report {
     enum oracle_problem problem;
     uint64_t event;      /* as config.event says, of the call that built the operation, or of   */
@@ -118,8 +120,7 @@ struct oracle_config {
     struct page_store *ram;     /* borrowed: system pages by page number   */
     struct page_store *local;   /* borrowed: local memory, NULL when none  */
     uint32_t initial_pattern;   /* content of an allocation that was never written */
-    uint64_t expected_bytes;    /* room for expected content; 0: 1 TiB     */
-    unsigned report_limit;      /* reports told; 0: 16                     */
+    uint64_t expected_bytes;    /* room for expected content               */
     struct rule_counts *counts; /* borrowed, added to; NULL: not counted */
     bool judges_reports; /* content alone tells whether a packet had run when it was reported */
     void *context;       /* of the functions below                  */
@@ -135,7 +136,8 @@ struct oracle_config {
      * descriptor lists and dummy pages; false when it is none. NULL: the page itself.
      */
     bool (*system_page)(void *context, uint64_t page, uint64_t *out_page);
-    /* At most report_limit times, and once for an allocation or submission. NULL: counted only. */
+    /* At most ORACLE_REPORTS times, and once for an allocation or submission. NULL: counted only.
+     */
     void (*report)(void *context, const struct oracle_report *report);
     /* Number of the event that is happening. NULL: DDI calls and callbacks that the layer saw. */
     uint64_t (*event)(void *context);

@@ -22,7 +22,7 @@ static bool count_problem(struct oracle *oracle, enum oracle_problem problem, bo
         return false;
     if (is_reported)
         *is_reported = true;
-    if (!oracle->config.report || oracle->counters.reports >= oracle->config.report_limit)
+    if (!oracle->config.report || oracle->counters.reports >= ORACLE_REPORTS)
         return false;
     oracle->counters.reports++;
     return true;

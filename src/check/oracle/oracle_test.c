@@ -560,7 +560,7 @@ static void reports_stop_at_the_limit_and_counting_goes_on(void **state)
         oracle_cpu_write(bench.oracle, id, 0, bench.ram, PAGE_NUMBER(id), PAGE_BYTES, 1 + id);
     }
     assert_false(oracle_final_check(bench.oracle));
-    assert_int_equal(bench.report_count, 16);
+    assert_int_equal(bench.report_count, ORACLE_REPORTS);
     assert_only(&bench, ORACLE_CONTENT, 40);
     close_bench(&bench);
 }
