@@ -761,6 +761,28 @@ static void look_behind_an_early_report(bool comes_late, enum since since)
     stage_close(&stage);
 }
 
+/* What comes to its former place is not the content any more. */
+static void a_page_that_an_operation_has_placed_anew_is_not_late(void **state)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg;
+    struct stage_pages home;
+    struct stage stage;
+
+    stage_open(&stage, MISSING_PAGE);
+    stage_make_texture(&stage, &home);
+    arg = stage_transfer(&home, 40, true, 0, TEXTURE_PAGES);
+    stage_build(&stage, &arg);
+    stage_submit_and_complete(&stage);
+    assert_int_equal(stage.counts.evaluated[RULE_FENCE_003], 1);
+    arg = stage_transfer(&home, 40, false, 0, TEXTURE_PAGES);
+    stage_build(&stage, &arg);
+    stage_submit_and_complete(&stage);
+    page_store_copy(stage.local, 45, stage.ram, home.pfns[MDL_POISON + 5], 1);
+    oracle_final_check(stage.oracle);
+    assert_int_equal(stage.counts.broken[RULE_FENCE_003], 0);
+    stage_close(&stage);
+}
+
 static void what_is_right_behind_its_report_came_too_late(void **state)
 {
     look_behind_an_early_report(true, NOTHING_SINCE);
@@ -894,6 +916,7 @@ int main(void)
         cmocka_unit_test(an_allocation_may_go_before_its_operation_retires),
         cmocka_unit_test(every_nth_allocation_failure_is_told_and_leaves_it_whole),
         cmocka_unit_test(what_is_right_behind_its_report_came_too_late),
+        cmocka_unit_test(a_page_that_an_operation_has_placed_anew_is_not_late),
         cmocka_unit_test(a_virtual_fill_is_looked_at_for_VX_008),
         cmocka_unit_test(a_list_is_scattered_when_its_pages_do_not_follow_the_first_used_one),
         cmocka_unit_test(what_is_filled_beyond_its_segment_is_nowhere_that_is_known),

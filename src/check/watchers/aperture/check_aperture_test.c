@@ -102,10 +102,16 @@ RULE_KEPT(APER_009)
     rig_build_and_retire(rig, rig_unmap_of(rig, rig_map_some(rig), 8));
 }
 
+/* In the middle of a packet, whose commands are elsewhere. */
 static void fault_at(struct rig *rig, uint64_t address)
 {
-    check_gpu(rig->check,
-              &(struct check_gpu_event){.kind = CHECK_GPU_FAULT, .node = 1, .address = address});
+    uint32_t fence = rig_render(rig);
+
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_FAULT,
+                                                    .node = RIG_CLIENT_NODE,
+                                                    .fence = fence,
+                                                    .address = address});
 }
 
 RULE_BROKEN_IN(APER_010, RIG_PHYSICAL)

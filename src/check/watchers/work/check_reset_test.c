@@ -111,6 +111,29 @@ RULE_KEPT(TDR_002)
     miniport_reset_from_timeout(rig->top, NULL);
 }
 
+static NTSTATUS preempt_in_preemption(struct rig *rig, enum miniport_ddi ddi, HANDLE object,
+                                      void *arg)
+{
+    rig->answer = rig_answer;
+    if (ddi == MINIPORT_DDI_PreemptCommand)
+        rig_preempt(rig, 0, ++rig->fence);
+    return rig_answer(rig, ddi, object, arg);
+}
+
+/* A call within a call is not what this rule is about, when neither is a reset. */
+static void a_call_within_another_is_no_reset(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig->answer = preempt_in_preemption;
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    assert_int_equal(rig->counts.evaluated[RULE_TDR_002], 0);
+    rig_fini(rig);
+    free(rig);
+}
+
 RULE_BROKEN_IN(TDR_003, RIG_PHYSICAL)
 {
     DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
@@ -225,6 +248,25 @@ RULE_KEPT(TDR_007)
 {
     have_work(rig);
     reset_engine(rig, 3);
+}
+
+/* TDR-007: whatever is in front of the last packet that was submitted, while none has completed. */
+static void the_last_aborted_packet_is_none_in_front_of_the_last_that_completed(void **state)
+{
+    for (unsigned has_completed = 0; has_completed < 2; has_completed++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        if (has_completed)
+            rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+        rig_render(rig);
+        reset_engine(rig, 0);
+        assert_int_equal(rig->counts.evaluated[RULE_TDR_007], 1);
+        assert_int_equal(rig->counts.broken[RULE_TDR_007], has_completed);
+        rig_fini(rig);
+        free(rig);
+    }
 }
 
 RULE_BROKEN(TDR_008)
@@ -597,7 +639,10 @@ static NTSTATUS refuse_virtual(struct rig *rig, enum miniport_ddi ddi, HANDLE ob
     return rig_answer(rig, ddi, object, arg);
 }
 
-/* TDR-008: a packet that the driver refused counts as complete in its turn, or not yet. */
+/*
+ * TDR-008: a packet that the driver refused counts as complete in its turn, or not yet. A reset
+ * takes its turn.
+ */
 static void a_refused_packet_may_be_the_last_aborted_one(void **state)
 {
     for (uint32_t said = 1; said <= 3; said++) {
@@ -614,6 +659,8 @@ static void a_refused_packet_may_be_the_last_aborted_one(void **state)
         rig->answer = rig_answer;
         reset_engine(rig, said);
         assert_int_equal(rig->counts.broken[RULE_TDR_008], said == 3);
+        reset_engine(rig, said == 1 ? 2 : said);
+        assert_int_equal(rig->counts.broken[RULE_TDR_008], said != 2);
         rig_fini(rig);
         free(rig);
     }
@@ -713,6 +760,8 @@ int main(void)
         cmocka_unit_test(an_engine_that_goes_on_is_not_stuck),
         cmocka_unit_test(without_a_model_the_clock_tells_what_takes_too_long),
         cmocka_unit_test(the_last_call_before_a_reset_is_before_it),
+        cmocka_unit_test(a_call_within_another_is_no_reset),
+        cmocka_unit_test(the_last_aborted_packet_is_none_in_front_of_the_last_that_completed),
         cmocka_unit_test(the_handle_of_a_save_area_may_be_used_again),
         cmocka_unit_test(the_fence_of_an_engine_without_work_is_not_judged),
         cmocka_unit_test(a_gpu_that_goes_on_is_found),

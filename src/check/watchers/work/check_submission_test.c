@@ -164,6 +164,70 @@ RULE_KEPT_IN(SUB_006, RIG_PHYSICAL)
     rig_submit_packet(rig, &packet);
 }
 
+static NTSTATUS use_private_data(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER *build = arg;
+
+    if (ddi != MINIPORT_DDI_BuildPagingBuffer)
+        return rig_answer(rig, ddi, object, arg);
+    build->pDmaBufferPrivateData = (char *)build->pDmaBufferPrivateData + 4;
+    return *(const bool *)rig->told ? rig_answer(rig, ddi, object, arg) : STATUS_SUCCESS;
+}
+
+/*
+ * A submission has the private data from where its first operation with commands was built on. One
+ * without commands may have been built into another buffer before, and may be left out.
+ */
+static void private_data_begins_where_the_first_commands_have_theirs(void **state)
+{
+    static const struct {
+        bool has_first_commands;
+        UINT start, end;
+        bool is_right;
+    } cases[] = {{true, 0, 8, true},
+                 {true, 4, 8, false},
+                 {false, 0, 8, true},
+                 {false, 4, 8, true},
+                 {false, 4, 4, false}};
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_BUILDPAGINGBUFFER fill;
+        DXGKARG_SUBMITCOMMAND paging;
+        bool has_commands = cases[i].has_first_commands;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        rig->answer = use_private_data;
+        rig->told = &has_commands;
+        fill = rig_fill(rig_create_allocation(rig, NULL));
+        for (unsigned piece = 0; piece < 2; piece++) {
+            fill.pDmaBuffer = rig->buffer + rig->buffer_used;
+            fill.DmaSize = rig->buffer_bytes - rig->buffer_used;
+            fill.pDmaBufferPrivateData = rig->private_data + 4 * piece;
+            fill.DmaBufferPrivateDataSize = RIG_PRIVATE_BYTES - 4 * piece;
+            fill.hSystemContext = rig->system_context;
+            assert_int_equal(miniport_build_paging_buffer(rig->top, NULL, &fill), STATUS_SUCCESS);
+            rig->buffer_used = (uint32_t)((char *)fill.pDmaBuffer - rig->buffer);
+            has_commands = true;
+        }
+        paging = rig_packet(rig);
+        paging.hContext = rig->system_context;
+        paging.NodeOrdinal = 0;
+        paging.Flags.Paging = 1;
+        paging.DmaBufferSubmissionEndOffset = rig->buffer_used;
+        paging.DmaBufferPrivateDataSubmissionStartOffset = cases[i].start;
+        paging.DmaBufferPrivateDataSubmissionEndOffset = cases[i].end;
+        rig_submit_packet(rig, &paging);
+        if (!cases[i].is_right)
+            rig_expect_only(rig, RULE_SUB_006);
+        if (rig->finding_count != !cases[i].is_right)
+            fail_msg("case %zu: %s", i, rig->last.text);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static void submit_without_private_data(struct rig *rig)
 {
     DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
@@ -789,6 +853,7 @@ int main(void)
         cmocka_unit_test(a_fence_that_was_refused_long_ago_is_forgotten),
         cmocka_unit_test(commands_are_fetched_where_the_submission_says),
         cmocka_unit_test(what_is_never_or_twice_handed_over_is_found),
+        cmocka_unit_test(private_data_begins_where_the_first_commands_have_theirs),
         cmocka_unit_test(a_switch_is_not_what_comes_back),
         cmocka_unit_test(a_switch_comes_back_behind_other_packets),
         cmocka_unit_test(what_comes_back_must_reach_the_gpu),
