@@ -118,12 +118,31 @@ static void an_opening_is_of_what_the_driver_asked_for_in_it(void **state)
     rig_fini(&rig);
 }
 
+/* Past operations are found by their numbers, whichever stop of the adapter they were built before.
+ */
+static void operations_behind_a_stop_are_counted_on(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_BUILDPAGINGBUFFER fill;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    fill = rig_fill(rig_create_allocation(rig, NULL));
+    rig_build(rig, &fill);
+    assert_int_equal(check_ledger(rig->check)->operation, 1);
+    assert_true(check_begin_again(rig->check));
+    assert_int_equal(check_ledger(rig->check)->operation, 1);
+    rig_fini(rig);
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_client_names_the_device_that_was_made_last),
         cmocka_unit_test(what_outlives_its_owner_is_left_without_one),
         cmocka_unit_test(an_opening_is_of_what_the_driver_asked_for_in_it),
+        cmocka_unit_test(operations_behind_a_stop_are_counted_on),
     };
 
     return cmocka_run_group_tests_name("check/ledger", tests, NULL, NULL);

@@ -2,9 +2,11 @@
 #include "vidmm/memory/page_units.h"
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/rig/test_rig_views.h"
+#include "vidmm/views/host_aperture.h"
 #include "vidmm/vidmm.h"
 
 #include "base/bits.h"
+#include "base/page_allocator.h"
 
 #define SLOTS 160u /* more than two calls of 64 */
 
@@ -131,6 +133,32 @@ static void slots_that_the_driver_refuses_to_map_are_free_again(void **state)
     }
 }
 
+/* CHA-002: of three pages that are shown one by one; whichever is refused. */
+static void a_range_that_is_refused_in_its_middle_gives_its_slots_back(void **state)
+{
+    for (unsigned call = 1; call <= 4; call++) {
+        struct rig *rig = start(false);
+        struct segment *segment = &rig->vidmm->segments[0];
+        uint64_t free_count = page_allocator_free_count(&segment->host_slots);
+        uint64_t tables = shown(rig), address;
+        uint32_t slot;
+
+        rig->expected_rules = "CHA-002";
+        rig->refused_host_map = call;
+        assert_int_equal(
+            NT_SUCCESS(host_aperture_map_range(rig->vidmm, segment, 1000, 3, &slot, &address)),
+            call == 4);
+        if (call == 4) {
+            assert_int_equal(shown(rig), tables + 3);
+            host_aperture_unmap_range(rig->vidmm, segment, slot, 1000, 3);
+        }
+        assert_int_equal(rig->rule_count, call < 4);
+        assert_int_equal(shown(rig), tables);
+        assert_int_equal(page_allocator_free_count(&segment->host_slots), free_count);
+        rig_free(rig);
+    }
+}
+
 /* CHA-005; what is unlocked while the adapter sleeps is not shown again. */
 static void a_sleep_unmaps_every_slot_and_maps_those_that_are_still_held(void **state)
 {
@@ -221,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_lock_has_a_slot_for_each_page_and_gives_them_back),
         cmocka_unit_test(what_needs_one_slot_more_than_there_are_is_seen_in_system_memory),
         cmocka_unit_test(slots_that_the_driver_refuses_to_map_are_free_again),
+        cmocka_unit_test(a_range_that_is_refused_in_its_middle_gives_its_slots_back),
         cmocka_unit_test(a_sleep_unmaps_every_slot_and_maps_those_that_are_still_held),
         cmocka_unit_test(tables_in_one_page_of_64_kib_share_its_slot),
         cmocka_unit_test(rule_CHA_004_is_told_when_an_unmapping_fails),
