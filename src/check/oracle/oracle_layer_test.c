@@ -174,6 +174,23 @@ static void an_allocation_that_cannot_be_followed_is_left_alone(void **state)
     assert_int_equal(memory.live_blocks, 0);
 }
 
+/* ---- Fences ---- */
+
+static void a_notice_of_a_fence_that_nobody_has_is_reported(void **state)
+{
+    DXGK_FENCE_RESIDENCY_INFO place = {.hGlobalNativeFence = HANDLE_OF(1)};
+    const DXGKARG_BUILDPAGINGBUFFER arg = {
+        .Operation = DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY,
+        .NotifyFenceResidency = {.NumFences = 1, .FenceResidencyInfo = &place}};
+    struct stage stage;
+
+    stage_open(&stage, NO_DEFECT);
+    stage_build(&stage, &arg);
+    assert_int_equal(stage.report_count, 1);
+    assert_non_null(strstr(stage.text, "is about a fence that does not exist"));
+    stage_close(&stage);
+}
+
 int main(void)
 {
     struct CMUnitTest tests[] = {
@@ -182,6 +199,7 @@ int main(void)
         cmocka_unit_test(a_run_that_goes_on_elsewhere_in_the_next_chunk_is_two),
         cmocka_unit_test(what_was_on_a_board_is_gone_with_it),
         cmocka_unit_test(an_allocation_that_cannot_be_followed_is_left_alone),
+        cmocka_unit_test(a_notice_of_a_fence_that_nobody_has_is_reported),
     };
 
     return told_run(tests, ARRAY_COUNT(tests), __FILE__);

@@ -594,6 +594,23 @@ PLACE_PAIR(SEG_023, (void)0, 1, 16 * MiB - 4096, 1, 16 * MiB - 65536)
 PLACE_PAIR(SEG_024, (void)0, 1, 0x10010, 1, 0x11000)
 PLACE_PAIR(BANK_007, report_agp(rig, 4 * MiB, 0), 2, 0x40000000, 2, 0xd0000000)
 
+static void an_allocation_ends_with_the_agp_window_at_the_latest(void **state)
+{
+    for (unsigned is_beyond = 0; is_beyond < 2; is_beyond++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        report_agp(rig, 4 * MiB, 0);
+        discard(rig, 2, 0xd0000000 + 4 * MiB - 65536 + is_beyond * 4096);
+        assert_int_equal(rig->counts.evaluated[RULE_BANK_007], 1);
+        assert_int_equal(rig->counts.broken[RULE_BANK_007], is_beyond);
+        assert_int_equal(rig->finding_count, is_beyond);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static void notify_in(struct rig *rig, unsigned segment, uint64_t offset)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_NOTIFY_RESIDENCY};
@@ -741,6 +758,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_model_a_window_is_memory_in_one_piece),
         cmocka_unit_test(a_flag_beside_Agp_breaks_BANK_006),
+        cmocka_unit_test(an_allocation_ends_with_the_agp_window_at_the_latest),
         cmocka_unit_test(segments_may_begin_at_zero_together),
         cmocka_unit_test(random_descriptors_break_what_a_plain_model_says),
         cmocka_unit_test(ranges_of_a_segment_are_its_own),
