@@ -186,6 +186,29 @@ static void an_instance_is_cached_as_the_first_is(void **state)
     rig_free(rig);
 }
 
+static void an_instance_is_aligned_as_the_first_is(void **state)
+{
+    const struct rig_config config = rig_model(0);
+    const struct rig_request request = {
+        .bytes = PAGE_BYTES_OF(4), .preferred = {1}, .alignment = PAGE_BYTES_OF(16)};
+    struct rig *rig = rig_that_renames(&config, true);
+    struct rig_done done = {0};
+    struct rig_object object;
+
+    assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_SUCCESS);
+    use(rig, &object, &done);
+    assert_int_equal(vidmm_lock_with(object.allocation, VIDMM_LOCK_DISCARD), STATUS_SUCCESS);
+    vidmm_unlock(object.allocation);
+    use(rig, &object, &done);
+    rig_drain(rig);
+    assert_int_equal(seen.patch_count, 2);
+    assert_int_not_equal(seen.patch_address[0], seen.patch_address[1]);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(seen.patch_address[i] % PAGE_BYTES_OF(16), 0);
+    rig_destroy_object(rig, &object);
+    rig_free(rig);
+}
+
 /* ALLOC-015: the rig looks at each operation of it, whichever instance that is of. */
 static void an_instance_pages_synchronously_as_the_first_does(void **state)
 {
@@ -352,6 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lock_with_discard_gives_another_place_of_the_same_handle),
         cmocka_unit_test(an_instance_is_cached_as_the_first_is),
+        cmocka_unit_test(an_instance_is_aligned_as_the_first_is),
         cmocka_unit_test(an_instance_pages_synchronously_as_the_first_does),
         cmocka_unit_test(the_handle_goes_behind_the_last_instance),
         cmocka_unit_test(a_list_is_as_long_as_the_driver_says),

@@ -270,6 +270,43 @@ static void what_is_unmapped_while_its_tables_are_out_needs_none(void **state)
     }
 }
 
+/* Both come back in one request, whose first one is not the only one without its tables. */
+static void tables_of_all_of_a_request_come_back(void **state)
+{
+    for (unsigned model = 0; model < MODELS; model++) {
+        struct rig_config config = rig_model(model + 1);
+        struct rig *rig = rig_create(&config);
+        struct rig_object objects[2], large;
+        struct vidmm_allocation *allocations[2];
+        struct rig_done done = {0};
+        uint64_t fence, all = free_pages(rig);
+
+        for (unsigned i = 0; i < 2; i++) {
+            rig_object(rig, 8, 1, &objects[i]);
+            rig_make_resident(rig, &objects[i]);
+            map_at(rig, &objects[i], (1 + i) * 64 * MiB);
+            objects[i].va = (1 + i) * 64 * MiB;
+            rig_evict(rig, &objects[i]);
+            allocations[i] = objects[i].allocation;
+        }
+        rig_object(rig, all - 1, 1, &large);
+        assert_int_equal(try_resident(rig, &large), STATUS_SUCCESS);
+        assert_true(allocations[0]->tables_left && allocations[1]->tables_left);
+        rig_evict(rig, &large);
+        assert_int_equal(vidmm_make_resident(rig->device, 2, allocations, rig_done, &done, &fence),
+                         STATUS_PENDING);
+        rig_drain(rig);
+        assert_true(done.calls == 1 && NT_SUCCESS(done.status));
+        for (unsigned i = 0; i < 2; i++) {
+            objects[i].references = 1;
+            assert_false(allocations[i]->tables_left);
+            rig_destroy_object(rig, &objects[i]);
+        }
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
 /* 'held', with its tables, lies in the middle of what is free when the filler is out. */
 static void put_in_the_middle(struct rig *rig, struct rig_object *held, struct rig_object *filler)
 {
@@ -700,6 +737,7 @@ int main(void)
         cmocka_unit_test(a_segment_that_is_smaller_than_the_front_is_used),
         cmocka_unit_test(a_request_starts_over_when_another_segment_may_help),
         cmocka_unit_test(what_is_unmapped_while_its_tables_are_out_needs_none),
+        cmocka_unit_test(tables_of_all_of_a_request_come_back),
         cmocka_unit_test(what_is_held_moves_with_its_tables_for_what_has_to_be_in_one_piece),
         cmocka_unit_test(what_needs_an_alignment_gets_a_window_that_has_it),
         cmocka_unit_test(a_window_without_the_alignment_is_not_cleared_where_it_has_less_to_move),

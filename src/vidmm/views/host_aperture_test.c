@@ -6,6 +6,7 @@
 #include "vidmm/vidmm.h"
 
 #include "base/bits.h"
+#include "base/failing_services.h"
 #include "base/page_allocator.h"
 
 #define SLOTS 160u /* more than two calls of 64 */
@@ -243,6 +244,23 @@ static void rule_CHA_004_is_told_when_an_unmapping_fails(void **state)
     rig_free(rig);
 }
 
+static void every_nth_allocation_failure_of_a_start_leaves_nothing(void **state)
+{
+    NTSTATUS status = STATUS_NO_MEMORY;
+
+    for (uint64_t n = 1; status == STATUS_NO_MEMORY; n++) {
+        struct rig_config config = rig_model(1);
+        struct rig *rig;
+
+        config.host_slots = SLOTS;
+        rig = rig_new(&config);
+        failing_services_fail_at(&rig->memory, n);
+        status = rig_start(rig);
+        rig_free(rig);
+    }
+    assert_int_equal(status, STATUS_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +271,7 @@ int main(void)
         cmocka_unit_test(a_sleep_unmaps_every_slot_and_maps_those_that_are_still_held),
         cmocka_unit_test(tables_in_one_page_of_64_kib_share_its_slot),
         cmocka_unit_test(rule_CHA_004_is_told_when_an_unmapping_fails),
+        cmocka_unit_test(every_nth_allocation_failure_of_a_start_leaves_nothing),
     };
 
     return cmocka_run_group_tests_name("vidmm/host_aperture", tests, NULL, NULL);
