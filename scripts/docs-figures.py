@@ -5,7 +5,8 @@
 
 DRAWINGS are what a command prints, as a page shows it. The page leaves rows out, cuts a row at
 "...", and folds lines: each of its lines has to be in what the command prints, in the order of the
-page, white space aside. COUNTS are numbers within a sentence. Figures that are measured (times,
+page, white space aside. COUNTS are numbers within a sentence. The table of docs/zoo.md has a row
+for each defect and model, and README.md counts these rows. Other figures that are measured (times,
 ratios) are not looked at here: `make bench-check` has bounds for them. Exit status 1: a page is out
 of date; its line and what the program says are printed.
 """
@@ -15,6 +16,8 @@ import re
 import subprocess
 import sys
 import tempfile
+from itertools import zip_longest
+from statistics import median
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -38,7 +41,12 @@ DRAWINGS = [
 # Page, pattern whose groups are the counts, and what the program says they are.
 COUNTS = [
     ("README.md", r"each of the (\d+) rules", lambda ask: [len(ask("rules --json")["rules"])]),
-    ("README.md", r"\d+ of (\d+) in (\d+) rows \(\d+ within", lambda ask: defects(ask, "")),
+    (
+        "README.md",
+        r"(\d+) of (\d+) in (\d+) rows \((\d+) within eight seeds, the last at seed (\d+)\),"
+        r" median (\d+) seed; causes of eight seeds: median (\d+), at most (\d+)",
+        lambda ask: zoo_rows(ask),
+    ),
     (
         "README.md",
         r"\| (\d+) in (\d+) rows of 300 seeds, 0 accused",
@@ -63,6 +71,24 @@ def defects(ask, option):
     """Drivers, and the rows that they have: one for each model."""
     listed = ask(f"zoo --list {option} --json")["defects"]
     return [len(listed), sum(len(defect["models"]) for defect in listed)]
+
+
+def zoo_rows(ask):
+    """What the rows of docs/zoo.md amount to; they are those of the program, in its order."""
+    page = open(os.path.join(SOURCE, "docs/zoo.md"), encoding="utf-8").read()
+    row = r"    (\S+) +(physical|gpummu|iommu) +(found|NOT FOUND) +(\d+) +\d+ +\S+ +(\d+)!? "
+    rows = re.findall(f"^{row}", page, re.MULTILINE)
+    listed = ask("zoo --list --json")["defects"]
+    wanted = [(defect["id"], model) for defect in listed for model in defect["models"]]
+    for said, is_so in zip_longest([found[:2] for found in rows], wanted):
+        if said != is_so:
+            return [f"docs/zoo.md has the row {said} where the program has {is_so}"]
+    found = {r[0] for r in rows if r[2] == "found"}
+    seeds, causes = ([int(r[column]) for r in rows] for column in (3, 4))
+    is_soon = sum(r[2] == "found" and int(r[3]) <= 8 for r in rows)
+    return [len(found), len(listed), len(rows), is_soon, max(seeds)] + [
+        int(figure) for figure in (median(seeds), median(causes), max(causes))
+    ]
 
 
 def operations(ask):

@@ -468,6 +468,10 @@ LC_ALL=C sed 's/sgpu\x00/.\/so\x00/' "$work/faults.sys" >"$work/gpu.sys"
 (cd "$work" && "$drydock" run "$source/cases/evict-and-restore.case" --driver ./gpu.sys --no-out) >"$work/out" 2>"$work/log"
 [ $? -eq 2 ] && grep -q "names the GPU './so'" "$work/log" || fail "an image names a library"
 [ ! -e "$work/escaped" ] || fail "an image had a library loaded"
+# A row of the zoo ends when four of its runs have hung.
+choose 2 StartDevice "$work/loops.sys"
+"$drydock" zoo D75-level -m gpummu --image "$work/loops.sys" --seeds 6 --no-shrink --json >"$work/out" 2>"$work/log"
+[ $? -eq 1 ] && grep -q '"seeds": 4[^0-9]' "$work/out" || fail "the zoo plays a driver that hangs on and on"
 # A verb without a process for the run does not play an image at all.
 choose 44 BuildPagingBuffer "$work/plain.sys"
 sed "1s/\$/\noption driver plain.sys/" "$source/cases/evict-and-restore.case" >"$work/plain.case"

@@ -22,7 +22,7 @@
 #define RUN_SECONDS    3.0  /* a run takes milliseconds; one that takes longer hangs */
 #define LAWFUL_SECONDS 10.0 /* a lawful driver does not hang: a busy machine must not accuse it */
 #define HUNG_SECONDS   1
-#define ROW_SECONDS    15.0 /* no new seed of a row after it */
+#define ROW_HANGS      4 /* so many runs of a row may hang; no seed is played behind the last */
 
 /* The state of the process that plays a row. */
 struct player {
@@ -32,6 +32,7 @@ struct player {
     struct campaign_summary summary; /* of the first seeds */
     struct campaign_record shown;    /* the first that broke a rule of the defect */
     char rule[16];                   /* that one */
+    unsigned hangs;                  /* runs that hung */
 };
 
 /* Whole pages, for memory that others share. */
@@ -169,13 +170,15 @@ static bool take_record(void *context, const struct campaign_record *given)
     *record = *given;
     if (!row->seeds)
         row->told = told_by(record);
-    if (record->outcome == CAMPAIGN_HUNG)
+    if (record->outcome == CAMPAIGN_HUNG) {
         add_hung_rules(player, record);
+        player->hangs++;
+    }
     if (player->summary.runs < ZOO_CAUSE_SEEDS)
         campaign_summary_add(&player->summary, record);
     if (!row->is_found)
         look_for_defect(player, record);
-    return !row->is_found || player->summary.runs < ZOO_CAUSE_SEEDS;
+    return player->hangs < ROW_HANGS && (!row->is_found || player->summary.runs < ZOO_CAUSE_SEEDS);
 }
 
 /* How many causes the first seeds give, and whom they blame. */
@@ -214,7 +217,6 @@ static bool play_row(const struct zoo_play *play, struct zoo_row *row)
         .jobs = 1,
         .judge_every = play->image ? CAMPAIGN_JUDGE_EVERY : 0,
         .run_limit_seconds = run_limit(row->defect),
-        .time_limit_seconds = row->defect->lawful ? 0 : ROW_SECONDS,
     };
     const struct repro_shrink how = {.seconds = play->shrink_seconds};
     struct player *player = calloc(1, sizeof *player);
