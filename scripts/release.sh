@@ -70,7 +70,7 @@ build/release/drydock run cases/first-page-in.case --report --out "$work/run" >"
 [ -s "$work/run/report.html" ] || { cat "$work/run.log"; fail "the program makes no reports"; }
 
 step "tests"
-ctest --test-dir build/release -j "$jobs" -R "$tests" --no-tests=error --output-on-failure >"$work/tests.log" ||
+ctest --test-dir build/release -j "$jobs" -R "$tests" --timeout 7200 --no-tests=error --output-on-failure >"$work/tests.log" ||
     { tail -60 "$work/tests.log"; fail "tests"; }
 tail -3 "$work/tests.log"
 
