@@ -23,7 +23,7 @@ if(DRYDOCK_BENCH AND NOT DRYDOCK_FUZZ)
         add_test(NAME apps/leaving COMMAND ${CMAKE_SOURCE_DIR}/tests/apps/leaving.sh ${CMAKE_BINARY_DIR})
         add_test(NAME apps/moves COMMAND ${CMAKE_SOURCE_DIR}/tests/apps/moves.sh ${CMAKE_BINARY_DIR})
         add_test(NAME apps/intel COMMAND ${CMAKE_SOURCE_DIR}/tests/apps/intel.sh ${CMAKE_BINARY_DIR})
-        set_tests_properties(apps/moves PROPERTIES TIMEOUT 3600)
+        set_tests_properties(apps/moves PROPERTIES TIMEOUT 7200)
         set_tests_properties(apps/intel PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
     endif()
     # Gives our libdxcore.so to drivers that open WSL's by its path.

@@ -104,11 +104,11 @@ if(DRYDOCK_TESTS)
         add_test(NAME install/aarch64
                  COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/aarch64_test.sh ${CMAKE_COMMAND}
                          ${CMAKE_SOURCE_DIR} $<TARGET_FILE:drydock>)
-        set_tests_properties(install/aarch64 PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:" TIMEOUT 3600)
+        set_tests_properties(install/aarch64 PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:" TIMEOUT 7200)
         add_test(NAME install/windows-bench
                  COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/windows_bench_test.sh ${CMAKE_COMMAND}
                          ${CMAKE_SOURCE_DIR} $<TARGET_FILE:drydock>)
-        set_tests_properties(install/windows-bench PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:" TIMEOUT 3600)
+        set_tests_properties(install/windows-bench PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:" TIMEOUT 7200)
     endif()
     add_test(NAME install/used
              COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/install_test.sh ${CMAKE_COMMAND}
