@@ -1,9 +1,9 @@
-/* The reference display-only driver in whole runs: monitors that come and go. */
+/* The reference display-only driver in whole runs: monitors that come and go, and the pointer. */
 #include "bench/drivers/drivers.h"
 #include "bench/whole_runs/test_run.h"
 
 static struct {
-    unsigned relations, edids, enumerations, commits, shown, hidden, presents, told;
+    unsigned relations, edids, enumerations, commits, shown, hidden, presents, pointers;
     char
         order[64]; /* e: EDID, n: a network is enumerated first, c: commit, v, h: visible, hidden */
     bool is_visible;
@@ -65,6 +65,69 @@ static NTSTATUS see_present(struct miniport *self, HANDLE object,
     return miniport_forward_present_display_only(self, object, arg);
 }
 
+/* The board has no pointer; these three play a driver of one that has. */
+static NTSTATUS tell_pointer(struct miniport *self, HANDLE object,
+                             const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = miniport_forward_query_adapter_info(self, object, arg);
+    DXGK_DRIVERCAPS *caps = arg->pOutputData;
+
+    if (NT_SUCCESS(status) && arg->Type == DXGKQAITYPE_DRIVERCAPS) {
+        caps->MaxPointerWidth = caps->MaxPointerHeight = 32;
+        caps->PointerCaps.Color = 1;
+    }
+    return status;
+}
+
+static NTSTATUS take_shape(struct miniport *self, HANDLE object, const DXGKARG_SETPOINTERSHAPE *arg)
+{
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS see_pointer(struct miniport *self, HANDLE object,
+                            const DXGKARG_SETPOINTERPOSITION *arg)
+{
+    assert_true(seen.is_visible);
+    seen.pointers++;
+    return STATUS_SUCCESS;
+}
+
+/* What the driver tells of children that go comes to the kernel as `tells` wants it. */
+static struct {
+    struct miniport_host_layer layer;
+    struct miniport_host_ops ops;
+    ULONG instead, besides; /* a child; 0: as it is */
+} tells;
+
+static NTSTATUS tell_of_child(struct miniport_host *host,
+                              const struct miniport_display_request *request)
+{
+    struct miniport_host *upper = tells.layer.upper;
+    struct miniport_display_request as = *request;
+    DXGK_CHILD_STATUS status;
+
+    if (request->kind != MINIPORT_ASK_IndicateChildStatus || request->child->HotPlug.Connected)
+        return upper->ops->display(upper, request);
+    status = *request->child;
+    as.child = &status;
+    if (tells.besides) {
+        status.ChildUid = tells.besides;
+        upper->ops->display(upper, &as);
+        status.ChildUid = request->child->ChildUid;
+    }
+    if (tells.instead)
+        status.ChildUid = tells.instead;
+    return upper->ops->display(upper, &as);
+}
+
+static void hear_host(struct miniport *self, struct miniport_host *host)
+{
+    tells.ops = miniport_host_forward_ops;
+    tells.ops.display = tell_of_child;
+    tells.layer = (struct miniport_host_layer){.host = {.ops = &tells.ops}, .upper = host};
+    miniport_set_host(self->next, &tells.layer.host);
+}
+
 static struct miniport *put_on_top(void *context, struct miniport *next)
 {
     struct miniport *layer = NULL;
@@ -76,6 +139,10 @@ static struct miniport *put_on_top(void *context, struct miniport *next)
     ops->commit_vid_pn = see_commit;
     ops->set_vid_pn_source_visibility = see_visibility;
     ops->present_display_only = see_present;
+    ops->query_adapter_info = tell_pointer;
+    ops->set_pointer_shape = take_shape;
+    ops->set_pointer_position = see_pointer;
+    ops->set_host = hear_host;
     return layer;
 }
 
@@ -146,6 +213,38 @@ static void a_second_monitor_is_as_the_first(void **state)
     assert_true(seen.is_visible == false);
 }
 
+/* It is moved while something is shown, and only then: see_pointer() looks. */
+static void the_pointer_is_not_moved_on_an_invisible_source(void **state)
+{
+    unsigned pointers;
+
+    play_clean("step \"a mode\"\n");
+    pointers = seen.pointers;
+    assert_true(pointers > 0);
+    play_clean("unplug\nstep \"no mode\"\nplug\n");
+    assert_true(seen.pointers < pointers); /* none of that step */
+}
+
+/* A child that has nothing to do with what is shown is neither here nor there. */
+static void departures_are_judged_by_the_child_that_is_shown(void **state)
+{
+    for (ULONG other = 0; other < 2; other++) {
+        struct run_result *result;
+        bool is_found = false;
+
+        tells.besides = other ? 0 : 2;
+        tells.instead = other ? 2 : 0;
+        result = play(RUN_DRIVER_DISPLAY, "unplug\nplug\n");
+        for (uint32_t i = 0; i < result->finding_count; i++)
+            is_found |= strcmp(result->findings[i].rule, "VIDPN-009") == 0;
+        assert_int_equal(is_found, other);
+        if (!other)
+            test_assert_clean(result);
+        test_finish(result);
+        tells.besides = tells.instead = 0;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +252,8 @@ int main(void)
         cmocka_unit_test(what_is_shown_ends_with_its_monitor_and_begins_with_the_next),
         cmocka_unit_test(without_a_monitor_nothing_is_shown),
         cmocka_unit_test(a_second_monitor_is_as_the_first),
+        cmocka_unit_test(the_pointer_is_not_moved_on_an_invisible_source),
+        cmocka_unit_test(departures_are_judged_by_the_child_that_is_shown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
