@@ -1,6 +1,5 @@
 /*
- * The auxiliary kernel library: modules that are loaded. It is declared and not here: a driver that
- * calls it is told so.
+ * The auxiliary kernel library: modules that are loaded, and what firmware and a bug check left.
  *
  * Place   include/wdk.
  * Source  Public documentation of Aux_klib.h.

@@ -47,6 +47,7 @@
     X(device_interface)                                                                            \
     X(device_property)                                                                             \
     X(registry)                                                                                    \
+    X(auxiliary)                                                                                   \
     X(bitmap)                                                                                      \
     X(bug_check)                                                                                   \
     X(bus_data)                                                                                    \

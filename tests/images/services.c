@@ -13,6 +13,8 @@
 #define RTL_USE_AVL_TABLES 0
 #include <ntddk.h>
 #include <dispmprt.h>
+#include <aux_klib.h>
+#include <ntimage.h>
 
 #ifndef SERVICES_MISTAKE
 #define SERVICES_MISTAKE 0
@@ -312,6 +314,56 @@ static void use_what_nobody_has(int call, int variable)
         REQUIRE(*(volatile ULONG *)&NtWhatNobodyHas[9] != 1);
 }
 
+/* ---- The image itself ---- */
+
+extern __declspec(dllexport) ULONG ServicesAnswer;
+__declspec(dllexport) ULONG ServicesAnswer = 42;
+
+static BOOLEAN is_same(const char *left, const char *right)
+{
+    while (*left && *left == *right) {
+        left++;
+        right++;
+    }
+    return *left == *right;
+}
+
+/* The one module that is loaded, and what it exports. */
+static void find_myself(PDRIVER_OBJECT driver)
+{
+    AUX_MODULE_EXTENDED_INFO info;
+    AUX_MODULE_BASIC_INFO basic;
+    PIMAGE_EXPORT_DIRECTORY exports;
+    char *base = driver->DriverStart;
+    const ULONG *names, *functions;
+    const USHORT *places;
+    ULONG bytes = 0, found = 0, i;
+
+    REQUIRE(NT_SUCCESS(AuxKlibInitialize()));
+    REQUIRE(NT_SUCCESS(AuxKlibQueryModuleInformation(&bytes, sizeof info, NULL)));
+    REQUIRE(bytes == sizeof info);
+    bytes--;
+    REQUIRE(AuxKlibQueryModuleInformation(&bytes, sizeof info, &info) == STATUS_BUFFER_TOO_SMALL);
+    REQUIRE(bytes == sizeof info);
+    REQUIRE(NT_SUCCESS(AuxKlibQueryModuleInformation(&bytes, sizeof info, &info)));
+    REQUIRE(info.BasicInfo.ImageBase == base && info.ImageSize == driver->DriverSize);
+    REQUIRE(info.FileNameOffset && info.FullPathName[info.FileNameOffset - 1] == '\\' &&
+            info.FullPathName[info.FileNameOffset] == 's');
+    bytes = sizeof basic;
+    REQUIRE(NT_SUCCESS(AuxKlibQueryModuleInformation(&bytes, sizeof basic, &basic)));
+    REQUIRE(basic.ImageBase == base);
+    exports = AuxKlibGetImageExportDirectory(base);
+    REQUIRE(exports);
+    names = (const ULONG *)(base + exports->AddressOfNames);
+    functions = (const ULONG *)(base + exports->AddressOfFunctions);
+    places = (const USHORT *)(base + exports->AddressOfNameOrdinals);
+    for (i = 0; i < exports->NumberOfNames; i++) {
+        if (is_same(base + names[i], "ServicesAnswer"))
+            found = *(const ULONG *)(base + functions[places[i]]);
+    }
+    REQUIRE(found == 42);
+}
+
 static PDXGKDDI_ADD_DEVICE softcopy_add_device;
 static PDRIVER_OBJECT driver_object;
 
@@ -333,6 +385,7 @@ NTSTATUS NTAPI ServicesInitialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
     REQUIRE((ULONG_PTR)driver->DriverStart <= (ULONG_PTR)ServicesInitialize &&
             (ULONG_PTR)ServicesInitialize < (ULONG_PTR)driver->DriverStart + driver->DriverSize);
     use_what_nobody_has(11, 10);
+    find_myself(driver);
     use_intrinsics();
     use_lookaside_lists();
     use_tables();
