@@ -8,9 +8,8 @@
 #include "check/report/decode.h"
 #include "miniport/raw.h"
 
-#define IMAGES_AT_FIRST    6u
-#define IMAGES_OF_STEP     4u
-#define LINES_OF_ONE_IMAGE 16u /* that are left out */
+#define IMAGES_AT_FIRST 6u
+#define IMAGES_OF_STEP  4u
 
 static const struct {
     enum workload_power power;
@@ -60,15 +59,21 @@ static bool play_line(struct run_assembly *run, const struct workload_op *op, un
     case WORKLOAD_OP_PLUG:
         plug_monitor(run, op->kind == WORKLOAD_OP_PLUG);
         return true;
+    case WORKLOAD_OP_PAUSE:
+        machine_run_until(run->machine, machine_now(run->machine) + op->value);
+        return true;
     case WORKLOAD_OP_NOTE:
     case WORKLOAD_OP_LABEL:
         return true;
     case WORKLOAD_OP_STOP:
     case WORKLOAD_OP_REMOVE:
         return false;
+    case WORKLOAD_OP_READ: /* of what was drawn, for the next image: one line is one image */
+        ++*left_out;
+        screen_show(run->screen, 1);
+        return true;
     default:
-        if (++*left_out % LINES_OF_ONE_IMAGE == 0)
-            screen_show(run->screen, 1);
+        ++*left_out;
         return true;
     }
 }

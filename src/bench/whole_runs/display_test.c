@@ -1,6 +1,7 @@
 /* The reference display-only driver in whole runs: monitors that come and go, and the pointer. */
 #include "bench/drivers/drivers.h"
 #include "bench/whole_runs/test_run.h"
+#include "workload/shrink.h"
 
 static struct {
     unsigned relations, edids, enumerations, commits, shown, hidden, presents, pointers;
@@ -161,6 +162,22 @@ static struct run_result *play(const char *driver, const char *lines)
     return test_execute(&config, workload);
 }
 
+static unsigned presents_of(const struct workload *workload)
+{
+    struct run_config config = test_config(workload);
+    struct run_result *result = calloc(1, sizeof *result);
+    unsigned presents;
+
+    assert_non_null(result);
+    config.driver = RUN_DRIVER_DISPLAY;
+    config.add_layer = put_on_top;
+    memset(&seen, 0, sizeof seen);
+    run_execute(&config, workload, result);
+    presents = seen.presents;
+    test_finish(result);
+    return presents;
+}
+
 static void play_clean(const char *lines)
 {
     struct run_result *result = play(RUN_DRIVER_DISPLAY, lines);
@@ -245,6 +262,40 @@ static void departures_are_judged_by_the_child_that_is_shown(void **state)
     }
 }
 
+struct wanted {
+    unsigned presents, plays;
+};
+
+static bool shows_enough(void *context, const struct workload *candidate)
+{
+    struct wanted *wanted = context;
+
+    wanted->plays++;
+    return presents_of(candidate) >= wanted->presents;
+}
+
+/* One image more is one line, whatever else the case is about. */
+static void a_case_shrinks_to_the_images_that_matter(void **state)
+{
+    static const char text[] = "drydock-case 1\ncontext c0\nalloc a size=4K\nalloc b size=4K\n"
+                               "submit c0 a:w\nread a\nsubmit c0 b:w\nread b\nunplug\nplug\n"
+                               "submit c0 a:r b:w\nread b\nwait c0\nread a\nsubmit c0 b:r\n"
+                               "read a\nfree a\nread b\nwait all\nfree b\n";
+    struct workload *empty = test_parse("drydock-case 1\n"), *whole = test_parse(text), *small;
+    struct wanted wanted = {.presents = presents_of(empty) + 2};
+    const struct workload_shrink shrink = {.context = &wanted, .shows = shows_enough};
+    struct workload_shrink_result result;
+    struct workload_error error;
+
+    assert_true(workload_shrink(&shrink, whole, &small, &result, &error));
+    assert_int_equal(result.lines_before, 18);
+    assert_in_range(result.lines_after, 1, 3);
+    assert_true(presents_of(small) >= wanted.presents);
+    workload_free(small);
+    workload_free(whole);
+    workload_free(empty);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +305,7 @@ int main(void)
         cmocka_unit_test(a_second_monitor_is_as_the_first),
         cmocka_unit_test(the_pointer_is_not_moved_on_an_invisible_source),
         cmocka_unit_test(departures_are_judged_by_the_child_that_is_shown),
+        cmocka_unit_test(a_case_shrinks_to_the_images_that_matter),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
