@@ -11,7 +11,7 @@ static const struct zoo_defect *const tables[] = {
     zoo_display_defects,  zoo_stop_defects,         zoo_caps_defects,
     zoo_observed_defects, zoo_drawn_defects,        zoo_drawn_paging_defects,
     zoo_fault_defects,    zoo_memory_defects,       zoo_device_memory_defects,
-    zoo_queue_defects,    zoo_display_only_defects,
+    zoo_queue_defects,    zoo_display_only_defects, zoo_component_defects,
 };
 
 static const struct zoo_defect *const lawful[] = {

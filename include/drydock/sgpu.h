@@ -180,6 +180,8 @@
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
 #define SGPU_STRAP_NO_RANGES           (1u << 21) /* the CPU sees tiled memory as it is         */
 #define SGPU_STRAP_QUEUES              (1u << 14) /* node 0 has queues: see SUBMIT_PROGRESS       */
+#define SGPU_STRAP_POWER               (1u << 15) /* nodes can be switched off: see POWER       */
+#define SGPU_STRAP_SLOW_POWER          (1u << 16) /* ... which takes time                      */
 #define SGPU_STRAP_SLOW_LISTS          (1u << 17) /* COPY_PAGES is slower than the aperture   */
 #define SGPU_STRAP_PITCH               (1u << 18) /* local memory is made for rows with a pitch */
 #define SGPU_STRAP_BANKS               (1u << 19) /* local memory is four banks of equal size   */
@@ -190,6 +192,7 @@
 #define SGPU_IRQ_COMPLETED(node) (1u << (node))        /* a submission of the node finished */
 #define SGPU_IRQ_SYNC            (1u << 4)             /* a new address is scanned out      */
 #define SGPU_IRQ_CONNECTOR       (1u << 5)             /* a monitor has come or gone        */
+#define SGPU_IRQ_POWER           (1u << 6)             /* a node was switched on or off     */
 #define SGPU_IRQ_FAULTED(node)   (1u << (8 + (node)))  /* the node stopped on a fault       */
 #define SGPU_IRQ_FENCE(node)     (1u << (16 + (node))) /* a FENCE packet asked for it       */
 #define SGPU_IRQ_PREEMPTED(node) (1u << (24 + (node))) /* a preemption is done             */
@@ -212,6 +215,16 @@
  *
  * 8-byte registers may be accessed as two halves of 4; no register has an access of 1 or 2 bytes.
  */
+
+/*
+ * With SGPU_STRAP_POWER a node can be switched off by POWER. What it has to do, the cached
+ * translations and the other writable registers of its block are lost, and writes of those have no
+ * effect until it is on again. With SGPU_STRAP_SLOW_POWER, which is not there alone, the switch
+ * takes SGPU_POWER_NS. Meanwhile the node is off, and POWER reads as SGPU_POWER_CHANGES; then
+ * SGPU_IRQ_POWER is raised. A reset of the device switches all nodes on.
+ */
+#define SGPU_POWER_NS         UINT64_C(20000)
+#define SGPU_POWER_CHANGES    0xffffffffu
 #define SGPU_REG_NODE(n)      (0x1000u + 0x100u * (n))
 #define SGPU_NODE_ADDRESS     0x00u /* 8 w  first byte: physical, or virtual with VIRTUAL alone */
 #define SGPU_NODE_ROOT        0x08u /* 8 w  root page table: SGPU_ROOT(), or 0                */
@@ -225,6 +238,7 @@
 #define SGPU_NODE_FAULT_KIND  0x30u /* 4 r  SGPU_FAULT_*                                      */
 #define SGPU_NODE_QUEUED      0x34u /* 4 r  fence of the last submission queued               */
 #define SGPU_NODE_CONTROL     0x38u /* 4 w  SGPU_CONTROL_*                                    */
+#define SGPU_NODE_POWER       0x3cu /* 4 rw 0: on; else off: see below                        */
 #define SGPU_NODE_SAVE_AREA   0x80u /* 8 w  with SAVE: address of the context-save area       */
 #define SGPU_NODE_SAVE_RUNS   0x88u /* 8 w  with SAVE: what its runs must be, or ANY          */
 #define SGPU_NODE_SAVE_BYTES  0x90u /* 4 w  with SAVE: its size                               */

@@ -43,6 +43,7 @@
 VIDMM_API_BEGIN
 
 struct miniport;
+struct miniport_power_request;
 struct base_services;
 struct vidmm;
 struct vidmm_process;
@@ -102,6 +103,12 @@ struct vidmm_platform {
 
     /* The time, by which turns of processes end (vidmm/policy.h). NULL: there are no turns. */
     uint64_t (*now_ns)(void *context);
+
+    /*
+     * vidmm_wake() is to be called at that time; a new request takes the place of the one before.
+     * NULL: power components stay active.
+     */
+    void (*wake)(void *context, uint64_t at_ns);
 
     /*
      * The AGP window of the bus, below WDDM 2.0: its bus address and size (0: there is no bridge),
@@ -446,6 +453,21 @@ NTSTATUS vidmm_remove(struct vidmm *vidmm);
  * callbacks of what that ends come out of this call.
  */
 void vidmm_watch(struct vidmm *vidmm, uint64_t now_ns);
+
+/*
+ * Power components (DXGKQAITYPE_POWERCOMPONENTINFO): the manager sees which are idle, and takes
+ * them to F-states and back. The time that vidmm_platform.wake asked for has come.
+ */
+void vidmm_wake(struct vidmm *vidmm);
+
+/*
+ * A request of the driver's about one. What follows from it comes out of vidmm_wake(), which is to
+ * be called when the driver is not in the midst of a call; but DxgkDdiSetPowerComponentFState of
+ * F0, for DxgkCbSetPowerComponentActive, comes out of this call. That callback returns to the
+ * driver when the component is on. Gives what the kernel found.
+ */
+NTSTATUS vidmm_power_request(struct vidmm *vidmm, const struct miniport_power_request *request);
+bool vidmm_component_is_on(const struct vidmm *vidmm, uint32_t index);
 
 /*
  * Nothing more will happen by itself, and requests wait for a turn (vidmm/policy.h) of a process

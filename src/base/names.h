@@ -48,11 +48,15 @@
 #define miniport_forward_end_exclusive_access      vidmm_miniport_forward_end_exclusive_access
 #define miniport_forward_collect_dbg_info          vidmm_miniport_forward_collect_dbg_info
 #define miniport_forward_collect_dbg_info2         vidmm_miniport_forward_collect_dbg_info2
-#define miniport_forward_control_interrupt         vidmm_miniport_forward_control_interrupt
-#define miniport_forward_control_interrupt2        vidmm_miniport_forward_control_interrupt2
-#define miniport_forward_control_interrupt3        vidmm_miniport_forward_control_interrupt3
-#define miniport_forward_get_root_page_table_size  vidmm_miniport_forward_get_root_page_table_size
-#define miniport_forward_escape                    vidmm_miniport_forward_escape
+#define miniport_forward_set_power_component_f_state                                               \
+    vidmm_miniport_forward_set_power_component_f_state
+#define miniport_forward_power_runtime_control_request                                             \
+    vidmm_miniport_forward_power_runtime_control_request
+#define miniport_forward_control_interrupt        vidmm_miniport_forward_control_interrupt
+#define miniport_forward_control_interrupt2       vidmm_miniport_forward_control_interrupt2
+#define miniport_forward_control_interrupt3       vidmm_miniport_forward_control_interrupt3
+#define miniport_forward_get_root_page_table_size vidmm_miniport_forward_get_root_page_table_size
+#define miniport_forward_escape                   vidmm_miniport_forward_escape
 #define miniport_forward_get_standard_allocation_driver_data                                       \
     vidmm_miniport_forward_get_standard_allocation_driver_data
 #define miniport_forward_map_cpu_host_aperture vidmm_miniport_forward_map_cpu_host_aperture

@@ -194,12 +194,13 @@ enum check_gpu_kind {
     CHECK_GPU_FAULT,   /* it stopped */
     CHECK_GPU_FENCE,   /* a native fence passed the value that is waited for */
     CHECK_GPU_HUNG, /* the bench makes it stop, or has it reset: what times out is nobody's fault */
-    CHECK_GPU_FLUSHED, /* it forgot cached translations */
-    CHECK_GPU_VALUE,   /* it wrote the value of a native fence, to an address of memory */
-    CHECK_GPU_SCANS,   /* it scans out another surface from now on, at an address of the GPU's */
-    CHECK_GPU_SYSTEM,  /* it reached system memory: told of a window of exclusive access */
-    CHECK_GPU_TOUCHED, /* a register was accessed, and the board has gone */
-    CHECK_GPU_ENTRIES, /* a command has written entries of a page table */
+    CHECK_GPU_FLUSHED,   /* it forgot cached translations */
+    CHECK_GPU_VALUE,     /* it wrote the value of a native fence, to an address of memory */
+    CHECK_GPU_SCANS,     /* it scans out another surface from now on, at an address of the GPU's */
+    CHECK_GPU_SYSTEM,    /* it reached system memory: told of a window of exclusive access */
+    CHECK_GPU_TOUCHED,   /* a register was accessed, and the board has gone */
+    CHECK_GPU_UNPOWERED, /* a register of a node was written that is off, at address of its block */
+    CHECK_GPU_ENTRIES,   /* a command has written entries of a page table */
 };
 enum check_gpu_access { CHECK_GPU_ACCESSES, CHECK_GPU_READS, CHECK_GPU_WRITES };
 struct check_gpu_event {

@@ -484,6 +484,18 @@ static NTSTATUS watch_memory(struct miniport_host *host,
     return status;
 }
 
+/* Shown before the kernel does it: what a driver owes is judged as it was when it called. */
+static NTSTATUS watch_power(struct miniport_host *host,
+                            const struct miniport_power_request *request)
+{
+    struct check_layer *layer = layer_of_host(host);
+
+    show_callback(layer->check, &(struct check_callback){.event = next_event(layer->check),
+                                                         .callback = TRACE_CALLBACK_power,
+                                                         .data = request});
+    return layer->host.upper->ops->power(layer->host.upper, request);
+}
+
 static PVOID watch_get_handle_data(struct miniport_host *host, const DXGKARGCB_GETHANDLEDATA *data)
 {
     struct check_layer *layer = layer_of_host(host);
@@ -745,6 +757,7 @@ NTSTATUS check_layer_create(struct check *check, struct miniport *next, struct m
     layer->host_ops.queue_dpc = watch_queue_dpc;
     layer->host_ops.unsupported = watch_unsupported;
     layer->host_ops.memory = watch_memory;
+    layer->host_ops.power = watch_power;
     layer->host_ops.get_handle_data = watch_get_handle_data;
     layer->host_ops.get_handle_parent = watch_get_handle_parent;
     layer->host_ops.enum_handle_children = watch_enum_handle_children;

@@ -76,10 +76,12 @@ struct check_callback {
 /* "DxgkCbNotifyInterrupt" */
 static inline const char *check_callback_name(const struct check_callback *callback)
 {
-    const struct miniport_memory_request *request = callback->data;
+    const struct miniport_memory_request *memory = callback->data;
+    const struct miniport_power_request *power = callback->data;
 
-    return callback->callback == TRACE_CALLBACK_memory ? miniport_memory_name(request->kind)
-                                                       : trace_callback_name(callback->callback);
+    return callback->callback == TRACE_CALLBACK_memory  ? miniport_memory_name(memory->kind)
+           : callback->callback == TRACE_CALLBACK_power ? miniport_power_name(power->kind)
+                                                        : trace_callback_name(callback->callback);
 }
 
 #define CHECK_CALLS(...) ((const enum miniport_ddi[]){__VA_ARGS__, MINIPORT_DDI_COUNT})
@@ -128,6 +130,7 @@ struct check_watcher {
     X(check_table_life_watcher)                                                                    \
     X(check_virtual_watcher)                                                                       \
     X(check_power_watcher)                                                                         \
+    X(check_component_watcher)                                                                     \
     X(check_tlb_watcher)                                                                           \
     X(check_threading_watcher)                                                                     \
     X(check_table_bytes_watcher)                                                                   \

@@ -439,6 +439,9 @@ static const struct loan_member create_hw_queue[] = {
 static const struct loan_member submit_command_to_hw_queue[] = {
     BYTES(IN_OUT, DXGKARG_SUBMITCOMMANDTOHWQUEUE, pDmaBufferPrivateData, DmaBufferPrivateDataSize),
 };
+static const struct loan_member power_runtime_control_request[] = {
+    ONE(IN, struct miniport_power_control, PowerControlCode, GUID),
+};
 static const struct loan_member node_metadata[] = {
     VALUE(IN, struct miniport_node, NodeOrdinalAndAdapterIndex),
 };
@@ -617,6 +620,9 @@ static const struct loan_structure arguments[MINIPORT_DDI_COUNT] = {
     OF(CollectDbgInfo, COLLECTDBGINFO, collect_dbg_info),
     OF(CollectDbgInfo2, COLLECTDBGINFO2, collect_dbg_info2),
     NO_LOANS(ControlInterrupt3, CONTROLINTERRUPT3),
+    [MINIPORT_DDI_SetPowerComponentFState] = PLAIN(struct miniport_f_state),
+    [MINIPORT_DDI_PowerRuntimeControlRequest] =
+        STRUCTURE(struct miniport_power_control, power_runtime_control_request),
     [MINIPORT_DDI_ControlInterrupt] = PLAIN(struct miniport_interrupt),
     NO_LOANS(ControlInterrupt2, CONTROLINTERRUPT2),
     OF(CreateHwQueue, CREATEHWQUEUE, create_hw_queue),

@@ -293,6 +293,12 @@ static NTSTATUS up_display(struct miniport_host *host,
     return host->ops->display(host, request);
 }
 
+static NTSTATUS up_power(struct miniport_host *host, const struct miniport_power_request *request)
+{
+    host = upper_of(host);
+    return host->ops->power(host, request);
+}
+
 static void up_log(struct miniport_host *host, const char *text)
 {
     host = upper_of(host);
@@ -327,6 +333,7 @@ const struct miniport_host_ops miniport_host_forward_ops = {
     .invalidate_hw_context = up_invalidate_hw_context,
     .memory = up_memory,
     .display = up_display,
+    .power = up_power,
     .log = up_log,
     .unsupported = up_unsupported,
 };

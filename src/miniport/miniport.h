@@ -19,6 +19,7 @@
 #include "base/api.h"
 #include "miniport/display_request.h"
 #include "miniport/memory_request.h"
+#include "miniport/power_request.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -107,8 +108,22 @@ struct miniport_clock {
     DXGKARG_CALIBRATEGPUCLOCK calibration;
 };
 
+/* The arguments of DxgkDdiSetPowerComponentFState. */
+struct miniport_f_state {
+    UINT ComponentIndex;
+    UINT FState;
+};
+
+/* Of DxgkDdiPowerRuntimeControlRequest: the kernel's own requests have neither buffer. */
+struct miniport_power_control {
+    LPCGUID PowerControlCode;
+};
+
 /* DDIs whose arguments come by value: one structure holds them here. */
 #define MINIPORT_VALUE_LIST(X)                                                                     \
+    X(set_power_component_f_state, SetPowerComponentFState, const struct miniport_f_state *)       \
+    X(power_runtime_control_request, PowerRuntimeControlRequest,                                   \
+      const struct miniport_power_control *)                                                       \
     X(control_interrupt, ControlInterrupt, const struct miniport_interrupt *)                      \
     X(control_interrupt2, ControlInterrupt2, const DXGKARG_CONTROLINTERRUPT2 *)                    \
     X(get_node_metadata, GetNodeMetadata, struct miniport_node *)                                  \
@@ -270,6 +285,8 @@ struct miniport_host_ops {
     NTSTATUS (*memory)(struct miniport_host *host, const struct miniport_memory_request *request);
     /* Modes, monitors, children, the boot display: 5 callbacks (display_request.h). */
     NTSTATUS (*display)(struct miniport_host *host, const struct miniport_display_request *request);
+    /* Power components: 6 callbacks (power_request.h). */
+    NTSTATUS (*power)(struct miniport_host *host, const struct miniport_power_request *request);
     void (*log)(struct miniport_host *host, const char *text);
     /* A callback of DXGKRNL_INTERFACE that has no function here was called. */
     void (*unsupported)(struct miniport_host *host, const char *callback);

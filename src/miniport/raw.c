@@ -459,6 +459,57 @@ static NTSTATUS NTAPI acquire_post_display2(HANDLE handle, PDXGK_DISPLAY_INFORMA
     return ask_for_display(host_of(handle), &request);
 }
 
+/* ---- Up: power components ---- */
+
+static NTSTATUS ask_of_power(HANDLE handle, enum miniport_power_kind kind, UINT component,
+                             ULONGLONG time)
+{
+    const struct miniport_power_request request = {kind, component, time};
+    struct miniport_host *host = host_of(handle);
+
+    return host ? host->ops->power(host, &request) : STATUS_INVALID_PARAMETER;
+}
+
+static VOID NTAPI set_component_active(const HANDLE handle, UINT component)
+{
+    ask_of_power(handle, MINIPORT_POWER_SetPowerComponentActive, component, 0);
+}
+
+static VOID NTAPI set_component_idle(const HANDLE handle, UINT component)
+{
+    ask_of_power(handle, MINIPORT_POWER_SetPowerComponentIdle, component, 0);
+}
+
+static VOID NTAPI set_component_latency(const HANDLE handle, UINT component, ULONGLONG latency)
+{
+    ask_of_power(handle, MINIPORT_POWER_SetPowerComponentLatency, component, latency);
+}
+
+static VOID NTAPI set_component_residency(const HANDLE handle, UINT component, ULONGLONG residency)
+{
+    ask_of_power(handle, MINIPORT_POWER_SetPowerComponentResidency, component, residency);
+}
+
+static VOID NTAPI complete_f_state_transition(const HANDLE handle, UINT component)
+{
+    ask_of_power(handle, MINIPORT_POWER_CompleteFStateTransition, component, 0);
+}
+
+/* What the driver and a plug-in of the platform tell each other is theirs alone. */
+static NTSTATUS NTAPI power_control(const HANDLE handle, LPCGUID code, PVOID in, SIZE_T in_bytes,
+                                    PVOID out, SIZE_T out_bytes, PSIZE_T returned)
+{
+    UNREFERENCED_PARAMETER(in);
+    UNREFERENCED_PARAMETER(in_bytes);
+    UNREFERENCED_PARAMETER(out);
+    UNREFERENCED_PARAMETER(out_bytes);
+    if (!code)
+        return STATUS_INVALID_PARAMETER;
+    if (returned)
+        *returned = 0;
+    return ask_of_power(handle, MINIPORT_POWER_PowerRuntimeControlRequest, 0, 0);
+}
+
 /* ---- Up: features ---- */
 
 /* Which features a driver may enable is the kernel's to say. */
@@ -513,12 +564,6 @@ static void tell_unsupported(const void *first, const char *callback)
     X(IsDevicePresent, STATUS)                                                                     \
     X(GetCaptureAddress, STATUS)                                                                   \
     X(ExcludeAdapterAccess, STATUS)                                                                \
-    X(SetPowerComponentActive, STATUS)                                                             \
-    X(SetPowerComponentIdle, STATUS)                                                               \
-    X(PowerRuntimeControlRequest, STATUS)                                                          \
-    X(SetPowerComponentLatency, NOTHING)                                                           \
-    X(SetPowerComponentResidency, NOTHING)                                                         \
-    X(CompleteFStateTransition, NOTHING)                                                           \
     X(CompletePStateTransition, NOTHING)                                                           \
     X(HardwareContentProtectionTeardown, NOTHING)                                                  \
     X(MultiPlaneOverlayDisabled, NOTHING)                                                          \
@@ -598,6 +643,12 @@ static void fill_interface(struct raw *raw, const struct version *version)
     kernel->DxgkCbQueryVidPnInterface = query_vidpn_interface;
     kernel->DxgkCbQueryMonitorInterface = query_monitor_interface;
     kernel->DxgkCbIndicateChildStatus = indicate_child_status;
+    kernel->DxgkCbSetPowerComponentActive = set_component_active;
+    kernel->DxgkCbSetPowerComponentIdle = set_component_idle;
+    kernel->DxgkCbSetPowerComponentLatency = set_component_latency;
+    kernel->DxgkCbSetPowerComponentResidency = set_component_residency;
+    kernel->DxgkCbCompleteFStateTransition = complete_f_state_transition;
+    kernel->DxgkCbPowerRuntimeControlRequest = power_control;
     kernel->DxgkCbAcquirePostDisplayOwnership = acquire_post_display;
     kernel->DxgkCbAcquirePostDisplayOwnership2 = acquire_post_display2;
 }
@@ -725,13 +776,15 @@ MINIPORT_DISPLAY_ONLY_LIST(X)
 #define X(function, ddi, argument) CALL_WITH((arg), function, ddi, argument)
 MINIPORT_ARGUMENT_LIST(X)
 #undef X
-#define VALUES_ControlInterrupt      object, arg->InterruptType, arg->EnableInterrupt
-#define VALUES_ControlInterrupt2     object, *arg
-#define VALUES_GetNodeMetadata       object, arg->NodeOrdinalAndAdapterIndex, &arg->metadata
-#define VALUES_CalibrateGpuClock     object, arg->NodeOrdinal, arg->EngineOrdinal, &arg->calibration
-#define VALUES_QueryChildRelations   object, arg->ChildRelations, arg->ChildRelationsSize
-#define VALUES_QueryChildStatus      object, arg->ChildStatus, arg->NonDestructiveOnly
-#define VALUES_QueryDeviceDescriptor object, arg->ChildUid, arg->DeviceDescriptor
+#define VALUES_SetPowerComponentFState    object, arg->ComponentIndex, arg->FState
+#define VALUES_PowerRuntimeControlRequest object, arg->PowerControlCode, NULL, 0, NULL, 0, NULL
+#define VALUES_ControlInterrupt           object, arg->InterruptType, arg->EnableInterrupt
+#define VALUES_ControlInterrupt2          object, *arg
+#define VALUES_GetNodeMetadata            object, arg->NodeOrdinalAndAdapterIndex, &arg->metadata
+#define VALUES_CalibrateGpuClock          object, arg->NodeOrdinal, arg->EngineOrdinal, &arg->calibration
+#define VALUES_QueryChildRelations        object, arg->ChildRelations, arg->ChildRelationsSize
+#define VALUES_QueryChildStatus           object, arg->ChildStatus, arg->NonDestructiveOnly
+#define VALUES_QueryDeviceDescriptor      object, arg->ChildUid, arg->DeviceDescriptor
 
 #define VALUES_StopDeviceAndReleasePostDisplayOwnership object, arg->TargetId, arg->DisplayInfo
 

@@ -180,6 +180,15 @@ static NTSTATUS host_display(struct miniport_host *base,
     return STATUS_PENDING;
 }
 
+static struct miniport_power_request last_power;
+
+static NTSTATUS host_power(struct miniport_host *base, const struct miniport_power_request *request)
+{
+    last_power = *request;
+    note_up(base, miniport_power_name(request->kind), NULL);
+    return STATUS_PENDING;
+}
+
 static void host_log(struct miniport_host *base, const char *text)
 {
     note_up(base, text, NULL);
@@ -212,6 +221,7 @@ static const struct miniport_host_ops host_ops = {
     .invalidate_hw_context = host_invalidate_hw_context,
     .memory = host_memory,
     .display = host_display,
+    .power = host_power,
     .log = host_log,
     .unsupported = host_unsupported,
 };
@@ -346,6 +356,49 @@ static void memory_callbacks_reach_the_host(void **state)
     assert_int_equal(kernel->DxgkCbAllocatePagesForMdl(NULL, &arg.allocate_pages),
                      STATUS_INVALID_PARAMETER);
     assert_int_equal(host.count, MINIPORT_MEMORY_COUNT + 1);
+    miniport_destroy(raw);
+}
+
+static void expect_power(const char *name, UINT component, ULONGLONG time)
+{
+    assert_string_equal(host.last, name);
+    assert_int_equal(last_power.ComponentIndex, component);
+    assert_int_equal(last_power.time, time);
+}
+
+static void requests_about_components_reach_the_host(void **state)
+{
+    struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM1_3);
+    const DXGKRNL_INTERFACE *kernel = &driver.kernel;
+    const GUID code = {.Data1 = 7};
+    SIZE_T returned = 5;
+    HANDLE handle;
+
+    hosts_init();
+    miniport_set_host(raw, &host.host);
+    test_raw_start(raw);
+    handle = kernel->DeviceHandle;
+    kernel->DxgkCbSetPowerComponentActive(handle, 3);
+    expect_power("DxgkCbSetPowerComponentActive", 3, 0);
+    kernel->DxgkCbSetPowerComponentIdle(handle, 4);
+    expect_power("DxgkCbSetPowerComponentIdle", 4, 0);
+    kernel->DxgkCbSetPowerComponentLatency(handle, 5, 50);
+    expect_power("DxgkCbSetPowerComponentLatency", 5, 50);
+    kernel->DxgkCbSetPowerComponentResidency(handle, 6, 60);
+    expect_power("DxgkCbSetPowerComponentResidency", 6, 60);
+    kernel->DxgkCbCompleteFStateTransition(handle, 7);
+    expect_power("DxgkCbCompleteFStateTransition", 7, 0);
+    assert_int_equal(
+        kernel->DxgkCbPowerRuntimeControlRequest(handle, &code, NULL, 0, NULL, 0, &returned),
+        STATUS_PENDING);
+    assert_string_equal(host.last, "DxgkCbPowerRuntimeControlRequest");
+    assert_int_equal(returned, 0);
+    assert_int_equal(kernel->DxgkCbPowerRuntimeControlRequest(handle, NULL, NULL, 0, NULL, 0, NULL),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(host.count, MINIPORT_POWER_COUNT);
+    kernel->DxgkCbSetPowerComponentActive(&host, 3);
+    assert_int_equal(host.count, MINIPORT_POWER_COUNT);
+    assert_int_equal(host.unsupported_count, 0);
     miniport_destroy(raw);
 }
 
@@ -493,6 +546,12 @@ static void call_unsupported_slot(char **columns, void *context)
             return;
         }
     }
+    for (unsigned kind = 0; kind < MINIPORT_POWER_COUNT; kind++) {
+        if (strcmp(columns[1], miniport_power_name(kind)) == 0) {
+            count->supported++;
+            return;
+        }
+    }
     host.last[0] = '\0';
     status = (NTSTATUS)function(driver.kernel.DeviceHandle, NULL, NULL, NULL, NULL, NULL, NULL);
     assert_string_equal(host.last, columns[1]);
@@ -539,8 +598,10 @@ static void every_other_callback_tells_its_name(void **state)
     miniport_set_host(raw, &host.host);
     test_raw_start(raw);
     test_read_layout("DXGKRNL_INTERFACE", call_unsupported_slot, &count);
-    assert_int_equal(count.supported, 23 + MINIPORT_MEMORY_COUNT + MINIPORT_ASK_COUNT);
-    assert_int_equal(count.unsupported, 47 - MINIPORT_MEMORY_COUNT - MINIPORT_ASK_COUNT);
+    assert_int_equal(count.supported,
+                     23 + MINIPORT_MEMORY_COUNT + MINIPORT_ASK_COUNT + MINIPORT_POWER_COUNT);
+    assert_int_equal(count.unsupported,
+                     47 - MINIPORT_MEMORY_COUNT - MINIPORT_ASK_COUNT - MINIPORT_POWER_COUNT);
     assert_int_equal(count.supported + count.unsupported,
                      (sizeof *kernel - offsetof(DXGKRNL_INTERFACE, DxgkCbEvalAcpiMethod)) /
                          sizeof(void *));
@@ -725,6 +786,7 @@ int main(void)
         cmocka_unit_test(questions_about_the_display_reach_the_host),
         cmocka_unit_test(callbacks_reach_the_host),
         cmocka_unit_test(memory_callbacks_reach_the_host),
+        cmocka_unit_test(requests_about_components_reach_the_host),
         cmocka_unit_test(a_wrong_device_handle_is_refused),
         cmocka_unit_test(a_feature_is_asked_of_the_adapters_host),
         cmocka_unit_test(every_other_callback_tells_its_name),

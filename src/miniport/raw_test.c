@@ -49,6 +49,21 @@ static void every_ddi_reaches_its_slot(void **state)
         assert_int_equal(driver.interrupt.CrtcVsyncState, DXGK_VSYNC_DISABLE_NO_PHASE);
     }
     {
+        const struct miniport_f_state state = {4, 2};
+        const GUID *code = miniport_power_phase_code(MINIPORT_POWER_STARTED);
+        const struct miniport_power_control control = {code};
+
+        assert_int_equal(miniport_set_power_component_f_state(raw, NULL, &state), STATUS_PENDING);
+        assert_string_equal(driver.last, "SetPowerComponentFState");
+        assert_ptr_equal(driver.object, &driver.adapter);
+        assert_int_equal(driver.node, 4);
+        assert_int_equal(driver.number, 2);
+        assert_int_equal(miniport_power_runtime_control_request(raw, NULL, &control),
+                         STATUS_PENDING);
+        assert_string_equal(driver.last, "PowerRuntimeControlRequest");
+        assert_ptr_equal(driver.argument, code);
+    }
+    {
         struct miniport_node node = {.NodeOrdinalAndAdapterIndex = 5};
         struct miniport_clock clock = {.NodeOrdinal = 3, .EngineOrdinal = 2};
 

@@ -39,6 +39,21 @@ MINIPORT_DISPLAY_ONLY_LIST(X)
 MINIPORT_ARGUMENT_LIST(X)
 #undef X
 
+static NTSTATUS NTAPI fake_SetPowerComponentFState(const HANDLE object, UINT component, UINT state)
+{
+    driver.node = component;
+    driver.number = state;
+    return note("SetPowerComponentFState", object, NULL);
+}
+
+static NTSTATUS NTAPI fake_PowerRuntimeControlRequest(const HANDLE object, LPCGUID code, PVOID in,
+                                                      SIZE_T in_bytes, PVOID out, SIZE_T out_bytes,
+                                                      PSIZE_T returned)
+{
+    assert_true(!in && !in_bytes && !out && !out_bytes && !returned);
+    return note("PowerRuntimeControlRequest", object, code);
+}
+
 static NTSTATUS NTAPI fake_ControlInterrupt(const HANDLE object, const DXGK_INTERRUPT_TYPE type,
                                             BOOLEAN is_on)
 {

@@ -36,9 +36,9 @@ struct test_driver {
     void (*when_called)(void);           /* from the fake BuildPagingBuffer ... */
     bool is_for_all;                     /* ... and all others with an argument */
     DXGKARG_CONTROLINTERRUPT2 interrupt; /* of either ControlInterrupt */
-    UINT node;                           /* of GetNodeMetadata */
-    ULONG number;                        /* beside the pointer, of DDIs of children */
-    DXGK_WDDMVERSION wddm;               /* 0: QueryAdapterInfo is like the others */
+    UINT node;                           /* of GetNodeMetadata; or a component */
+    ULONG number;          /* beside the pointer, of DDIs of children; or an F-state */
+    DXGK_WDDMVERSION wddm; /* 0: QueryAdapterInfo is like the others */
 };
 
 extern struct test_driver driver;

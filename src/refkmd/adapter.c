@@ -13,6 +13,7 @@
 #include "refkmd/memory/swizzling.h"
 #include "refkmd/registers.h"
 #include "refkmd/traits.h"
+#include "refkmd/work/components.h"
 #include "refkmd/work/interrupt.h"
 
 #include <ntstatus.h>
@@ -147,6 +148,7 @@ static NTSTATUS read_board(struct refkmd_adapter *adapter)
     RtlZeroMemory(adapter->nodes, sizeof adapter->nodes);
     /* The board may have worked before: no translation and no fence of that time counts. */
     for (i = 0; i < adapter->node_count; i++) {
+        refkmd_switch_on(adapter, i);
         refkmd_write(adapter, SGPU_REG_NODE(i) + SGPU_NODE_CONTROL, SGPU_CONTROL_RESET);
         adapter->nodes[i].completed_register =
             refkmd_read(adapter, SGPU_REG_NODE(i) + SGPU_NODE_COMPLETED);

@@ -65,6 +65,9 @@ struct refkmd_node {
     const struct refkmd_context *log_running; /* as the log says; NULL: none */
     UINT device_resets; /* each may have lost what save areas held, or made it older */
 
+    UINT power;           /* the F-state that the kernel has asked for last */
+    BOOLEAN is_switching; /* its power is, and the kernel waits to hear of the end */
+
     /* Contexts that are kept off the node (hw_scheduling.c); touched as those above are. */
     BOOLEAN is_yielding; /* it lets go of what it has, to get it anew in another order */
     BOOLEAN is_stopped;  /* from DxgkDdiResetHwEngine to DxgkDdiResumeHwEngine */
@@ -99,6 +102,7 @@ struct refkmd_adapter {
     /* Read from its registers when the device starts (adapter.c). */
     BOOLEAN has_queues; /* there are hardware queues, and the kernel has enabled them */
     DXGKARG_SETUPPRIORITYBANDS bands; /* as the kernel has set them up; from its call on */
+    BOOLEAN is_power_managed;         /* the kernel chooses F-states of components (components.c) */
     BOOLEAN wants_syncs; /* the kernel has asked for CRTC_VSYNC; none when the device starts */
     ULONG straps;        /* SGPU_STRAP_* */
     ULONG traits;        /* SGPU_TRAIT_* */

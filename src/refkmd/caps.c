@@ -11,6 +11,7 @@
 #include "refkmd/memory/segments.h"
 #include "refkmd/registers.h"
 #include "refkmd/traits.h"
+#include "refkmd/work/components.h"
 
 #include <ntstatus.h>
 
@@ -71,6 +72,7 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
         D3DKMDT_COMPUTE_PREEMPTION_DMA_BUFFER_BOUNDARY;
     caps.SupportNonVGA = TRUE;
     caps.SupportPerEngineTDR = TRUE;
+    caps.SupportRuntimePowerManagement = refkmd_has_components(adapter);
     caps.SupportSurpriseRemovalInHibernation = TRUE;
     if (adapter->model != REFKMD_PHYSICAL) {
         caps.SupportSurpriseRemoval = TRUE;
@@ -215,6 +217,10 @@ static const struct query_handler handlers[] = {
      RTL_SIZEOF_THROUGH_FIELD(DXGK_PHYSICALADAPTERCAPS, Flags), query_physical_adapter_caps},
     {DXGKQAITYPE_PHYSICAL_MEMORY_CAPS, IN_WDDM_2, sizeof(DXGK_PHYSICAL_MEMORY_CAPS),
      query_physical_memory_caps},
+    {DXGKQAITYPE_NUMPOWERCOMPONENTS, IN_PHYSICAL | IN_WDDM_2, sizeof(UINT),
+     refkmd_query_component_count},
+    {DXGKQAITYPE_POWERCOMPONENTINFO, IN_PHYSICAL | IN_WDDM_2, sizeof(DXGK_POWER_RUNTIME_COMPONENT),
+     refkmd_query_component},
     {DXGKQAITYPE_HISTORYBUFFERPRECISION, IN_PHYSICAL | IN_WDDM_2,
      sizeof(DXGKARG_HISTORYBUFFERPRECISION), query_history_precision},
     {DXGKQAITYPE_FRAMEBUFFERSAVESIZE, IN_WDDM_2, sizeof(DXGK_FRAMEBUFFERSAVEAREA), query_save_size},

@@ -67,6 +67,8 @@ static void fill_common(DRIVER_INITIALIZATION_DATA *table)
     table->DxgkDdiControlInterrupt = RefKmdControlInterrupt;
     table->DxgkDdiControlInterrupt2 = RefKmdControlInterrupt2;
     table->DxgkDdiControlInterrupt3 = RefKmdControlInterrupt3;
+    table->DxgkDdiSetPowerComponentFState = RefKmdSetPowerComponentFState;
+    table->DxgkDdiPowerRuntimeControlRequest = RefKmdPowerRuntimeControlRequest;
 }
 
 /* Commands hold physical addresses: the driver translates them and patches them in. */

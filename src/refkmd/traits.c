@@ -23,6 +23,17 @@ BOOLEAN refkmd_has_native_fences(const struct refkmd_adapter *adapter)
            refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM3_1);
 }
 
+BOOLEAN refkmd_has_components(const struct refkmd_adapter *adapter)
+{
+    return (adapter->straps & SGPU_STRAP_POWER) != 0 &&
+           refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WIN8);
+}
+
+BOOLEAN refkmd_has_slow_components(const struct refkmd_adapter *adapter)
+{
+    return refkmd_has_components(adapter) && (adapter->straps & SGPU_STRAP_SLOW_POWER) != 0;
+}
+
 BOOLEAN refkmd_has_display(const struct refkmd_adapter *adapter)
 {
     return (adapter->straps & SGPU_STRAP_DISPLAY) != 0;

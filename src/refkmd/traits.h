@@ -32,6 +32,13 @@ BOOLEAN refkmd_has_native_fences(const struct refkmd_adapter *adapter);
  */
 BOOLEAN refkmd_may_have_queues(const struct refkmd_adapter *adapter);
 
+/*
+ * Engines can be switched off, and the kernel knows power components. Their switches take time, and
+ * an interrupt tells of their end.
+ */
+BOOLEAN refkmd_has_components(const struct refkmd_adapter *adapter);
+BOOLEAN refkmd_has_slow_components(const struct refkmd_adapter *adapter);
+
 /* The board has a scan-out. */
 BOOLEAN refkmd_has_display(const struct refkmd_adapter *adapter);
 

@@ -359,6 +359,8 @@ static uint32_t read_node(const struct sgpu_node *node, uint64_t offset)
         return node->fault_kind;
     case SGPU_NODE_QUEUED:
         return node->queued_fence;
+    case SGPU_NODE_POWER:
+        return sgpu_node_power(node);
     default:
         return 0;
     }
@@ -438,8 +440,33 @@ static uint32_t read_word(struct sgpu *gpu, uint64_t offset)
     }
 }
 
+/* All but the fence that it has completed last. */
+static void lose_node(struct sgpu_node *node)
+{
+    const uint32_t completed = node->completed_fence;
+
+    sgpu_reset_node(node);
+    node->completed_fence = completed;
+    node->address = node->root_pa = 0;
+    node->save_area = node->save_runs_wanted = 0;
+    node->progress_va = node->progress = 0;
+    node->size = node->fence = node->save_bytes = 0;
+}
+
 static void write_node(struct sgpu_node *node, uint64_t offset, uint32_t value)
 {
+    const struct sgpu *gpu = node->gpu;
+
+    if (offset == SGPU_NODE_POWER) {
+        if (sgpu_switch_node(node, value))
+            lose_node(node);
+        return;
+    }
+    if (sgpu_node_is_off(node)) {
+        if (gpu->observer && gpu->observer->touched_off)
+            gpu->observer->touched_off(gpu->observer_context, node->index, offset);
+        return;
+    }
     switch (offset) {
     case SGPU_NODE_ADDRESS:
     case SGPU_NODE_ADDRESS + 4:
@@ -710,6 +737,7 @@ void sgpu_destroy(struct sgpu *gpu)
     machine_cancel(gpu->machine, &gpu->scan_event);
     for (uint32_t i = 0; gpu->nodes && i < gpu->node_count; i++) {
         machine_cancel(gpu->machine, &gpu->nodes[i].event);
+        machine_cancel(gpu->machine, &gpu->nodes[i].power_event);
         sgpu_tlb_fini(&gpu->nodes[i]);
         sgpu_flights_fini(&gpu->nodes[i]);
         base_free(gpu->services, gpu->nodes[i].packet, gpu->nodes[i].packet_room);

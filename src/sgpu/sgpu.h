@@ -118,6 +118,8 @@ struct sgpu_observer {
     void (*system_reached)(void *context);
     /* A register was accessed, and the board has been removed. */
     void (*touched_gone)(void *context, uint64_t offset, bool is_write);
+    /* A register of a node that is off was written, at that offset of its block. */
+    void (*touched_off)(void *context, uint32_t node, uint64_t offset);
 };
 void sgpu_set_observer(struct sgpu *gpu, const struct sgpu_observer *observer, void *context);
 

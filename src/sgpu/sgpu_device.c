@@ -16,6 +16,7 @@ static void reset_nodes(struct sgpu *gpu)
 {
     for (uint32_t i = 0; i < gpu->node_count; i++) {
         sgpu_reset_node(&gpu->nodes[i]);
+        sgpu_end_node_power(&gpu->nodes[i]);
         gpu->nodes[i].loses_interrupt = false;
     }
     gpu->irq_status = 0;

@@ -183,6 +183,10 @@ struct sgpu_node {
     uint64_t packet_room; /* of the buffer */
     struct machine_event event;
 
+    uint32_t power; /* as POWER was written */
+    bool power_changes;
+    struct machine_event power_event;
+
     struct tlb tlb;
 };
 
@@ -264,6 +268,17 @@ void sgpu_forget_ranges(struct sgpu *gpu);
 
 /* Drops the queue and whatever the node was doing. */
 void sgpu_reset_node(struct sgpu_node *node);
+
+/* ---- sgpu_power.c ---- */
+
+bool sgpu_node_is_off(const struct sgpu_node *node);
+/* The register, read and written. True: the node goes off, and what it has is to be lost. */
+uint32_t sgpu_node_power(const struct sgpu_node *node);
+bool sgpu_switch_node(struct sgpu_node *node, uint32_t value);
+/* It is on, whatever was. */
+void sgpu_end_node_power(struct sgpu_node *node);
+
+/* ---- sgpu.c, again ---- */
 
 /* ---- sgpu_device.c -------------------------------------------------------------------------- */
 

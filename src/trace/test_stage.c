@@ -301,6 +301,11 @@ static NTSTATUS top_display(struct miniport_host *host,
     return STATUS_GRAPHICS_INVALID_VIDPN;
 }
 
+static NTSTATUS top_power(struct miniport_host *host, const struct miniport_power_request *request)
+{
+    return STATUS_SUCCESS;
+}
+
 static void top_unsupported(struct miniport_host *host, const char *callback)
 {
 }

@@ -696,6 +696,18 @@ static NTSTATUS up_display(struct miniport_host *host,
     return status;
 }
 
+static NTSTATUS up_power(struct miniport_host *host, const struct miniport_power_request *request)
+{
+    struct trace *trace = trace_of_host(host);
+    struct trace_event event;
+    NTSTATUS status;
+
+    begin_up(trace, TRACE_CALLBACK_power, request, 0, 0, &event);
+    status = miniport_host_forward_ops.power(host, request);
+    end_up(trace, status, 0, &event);
+    return status;
+}
+
 static void up_log(struct miniport_host *host, const char *text)
 {
     struct trace *trace = trace_of_host(host);

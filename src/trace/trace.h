@@ -47,6 +47,7 @@
     X(update_context_allocation, "DxgkCbUpdateContextAllocation")                                  \
     X(memory, "memory")   /* of a request: trace_event_name() */                                   \
     X(display, "display") /* of a request, too */                                                  \
+    X(power, "power")     /* and of one of these */                                                \
     X(log, "DxgkCbLogEtwEvent")                                                                    \
     X(unsupported, "unsupported")                                                                  \
     X(is_feature_enabled, "DxgkCbIsFeatureEnabled")                                                \

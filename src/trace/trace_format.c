@@ -739,6 +739,23 @@ static void put_plain_argument(struct trace_line *line, const struct trace_event
         trace_put_number(line, "TdrPayloadSize", arg->TdrPayloadSize);
         break;
     }
+    case MINIPORT_DDI_SetPowerComponentFState: {
+        const struct miniport_f_state *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_number(line, "ComponentIndex", arg->ComponentIndex);
+        trace_put_number(line, "FState", arg->FState);
+        break;
+    }
+    case MINIPORT_DDI_PowerRuntimeControlRequest: {
+        const struct miniport_power_control *arg = argument;
+
+        if (!is_after)
+            trace_put(line, " %s",
+                      miniport_power_phase_name(miniport_power_phase(arg->PowerControlCode)));
+        break;
+    }
     case MINIPORT_DDI_ControlInterrupt: {
         const struct miniport_interrupt *arg = argument;
 
@@ -1144,6 +1161,17 @@ static void put_callback(struct trace_line *line, const struct trace_event *even
     case TRACE_CALLBACK_memory:
         trace_put_memory(line, event);
         break;
+    case TRACE_CALLBACK_power: {
+        const struct miniport_power_request *arg = event->argument;
+
+        if (!is_before || arg->kind == MINIPORT_POWER_PowerRuntimeControlRequest)
+            break;
+        trace_put_number(line, "ComponentIndex", arg->ComponentIndex);
+        if (arg->kind == MINIPORT_POWER_SetPowerComponentLatency ||
+            arg->kind == MINIPORT_POWER_SetPowerComponentResidency)
+            trace_put_number(line, "time", arg->time);
+        break;
+    }
     case TRACE_CALLBACK_log:
     case TRACE_CALLBACK_unsupported:
         if (is_before)
@@ -1182,6 +1210,8 @@ const char *trace_event_name(const struct trace_event *event)
         return miniport_ddi_name(event->ddi);
     if (event->callback == TRACE_CALLBACK_display)
         return miniport_ask_name(((const struct miniport_display_request *)event->argument)->kind);
+    if (event->callback == TRACE_CALLBACK_power)
+        return miniport_power_name(((const struct miniport_power_request *)event->argument)->kind);
     if (event->callback == TRACE_CALLBACK_memory)
         return miniport_memory_name(
             ((const struct miniport_memory_request *)event->argument)->kind);

@@ -136,6 +136,34 @@ static void questions_about_the_display_have_their_names(void **state)
     stage_fini(&stage);
 }
 
+static void power_components_have_their_lines(void **state)
+{
+    const struct miniport_power_request active = {MINIPORT_POWER_SetPowerComponentActive, 2, 0};
+    const struct miniport_power_request latency = {MINIPORT_POWER_SetPowerComponentLatency, 1, 70};
+    const struct miniport_f_state to_f1 = {2, 1};
+    const struct miniport_power_control started = {
+        miniport_power_phase_code(MINIPORT_POWER_STARTED)};
+    struct miniport_host *host;
+    struct stage stage;
+
+    stage_init(&stage, true);
+    host = bottom_state.host;
+    host->ops->power(host, &active);
+    host->ops->power(host, &latency);
+    assert_lines(&stage, "> DxgkCbSetPowerComponentActive ComponentIndex=2\n"
+                         "< DxgkCbSetPowerComponentActive 0x00000000\n"
+                         "> DxgkCbSetPowerComponentLatency ComponentIndex=1 time=70\n"
+                         "< DxgkCbSetPowerComponentLatency 0x00000000\n");
+    miniport_set_power_component_f_state(stage.trace, NULL, &to_f1);
+    miniport_power_runtime_control_request(stage.trace, NULL, &started);
+    assert_lines(&stage, "> DxgkDdiSetPowerComponentFState ComponentIndex=2 FState=1\n"
+                         "< DxgkDdiSetPowerComponentFState 0x00000000\n"
+                         "> DxgkDdiPowerRuntimeControlRequest "
+                         "GUID_DXGKDDI_POWER_MANAGEMENT_STARTED\n"
+                         "< DxgkDdiPowerRuntimeControlRequest 0x00000000\n");
+    stage_fini(&stage);
+}
+
 static void the_life_of_a_device_has_its_lines(void **state)
 {
     struct stage stage;
@@ -487,6 +515,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(questions_about_the_display_have_their_names),
+        cmocka_unit_test(power_components_have_their_lines),
         cmocka_unit_test(every_ddi_is_counted_and_passes_unchanged),
         cmocka_unit_test(operations_and_bytes_are_counted),
         cmocka_unit_test(callbacks_nest_inside_the_calls),

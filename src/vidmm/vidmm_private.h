@@ -8,6 +8,7 @@
 #ifndef VIDMM_PRIVATE_H
 #define VIDMM_PRIVATE_H
 
+#include "vidmm/adapter/components.h"
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/recovery.h"
@@ -71,6 +72,7 @@ struct vidmm {
     struct scan_out scan_out;
     struct recovery recovery;
     struct power power;
+    struct vidmm_components components;
     struct compaction compaction;
     struct forecast forecast;
     struct ahead ahead;

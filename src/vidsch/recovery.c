@@ -113,7 +113,7 @@ bool vidsch_preempt(struct vidsch *vidsch, unsigned node_index)
 
     ASSERT(node_index < vidsch->config.node_count);
     ASSERT(!vidsch->is_submitting);
-    if (node->is_preempting || node->queue_count ||
+    if (node->is_preempting || node->queue_count || node->is_off ||
         !miniport_has(vidsch->miniport, MINIPORT_DDI_PreemptCommand))
         return false;
     node->is_preempting = true;

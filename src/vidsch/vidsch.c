@@ -416,7 +416,7 @@ static bool submit_ready(struct vidsch *vidsch, unsigned node_index)
     struct node *node = &vidsch->nodes[node_index];
     bool has_submitted = false;
 
-    while (node->in_flight < node->most_in_flight && !node->is_preempting &&
+    while (node->in_flight < node->most_in_flight && !node->is_preempting && !node->is_off &&
            vidsch->gate != VIDSCH_CLOSED) {
         if (!list_is_empty(&node->resubmit))
             resubmit_one(vidsch, node_index);
@@ -429,6 +429,22 @@ static bool submit_ready(struct vidsch *vidsch, unsigned node_index)
         has_submitted = true;
     }
     return has_submitted;
+}
+
+void vidsch_power_node(struct vidsch *vidsch, unsigned node, bool is_on)
+{
+    vidsch->nodes[node].is_off = !is_on;
+    if (is_on)
+        vidsch_run(vidsch);
+}
+
+bool vidsch_node_has_work(const struct vidsch *vidsch, unsigned node_index)
+{
+    const struct node *node = &vidsch->nodes[node_index];
+
+    return !list_is_empty(&node->submitted) || !list_is_empty(&node->resubmit) ||
+           !list_is_empty(&node->ready[0]) || !list_is_empty(&node->ready[1]) ||
+           node->is_preempting;
 }
 
 /* ---- From the driver to the submitter ---- */

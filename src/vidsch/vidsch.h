@@ -203,6 +203,11 @@ bool vidsch_has_queues(const struct vidsch *vidsch, unsigned node);
  * nothing. */
 void vidsch_limit_node(struct vidsch *vidsch, unsigned node, unsigned most_in_flight);
 
+/* While the engine of the node has no power, its packets wait in their contexts. */
+void vidsch_power_node(struct vidsch *vidsch, unsigned node, bool is_on);
+/* The driver has packets of the node or is letting go of some, or there are some that could go. */
+bool vidsch_node_has_work(const struct vidsch *vidsch, unsigned node);
+
 /*
  * A held context gives nothing more to the driver; holds are counted. It is quiet once all that the
  * driver had of it has retired, or when it is suspended: the GPU does not touch what is of it.

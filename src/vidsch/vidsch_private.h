@@ -48,6 +48,7 @@ struct node {
     unsigned queue_count;  /* contexts with a hardware queue */
     uint64_t progress;     /* the last id of a queue's packet; 0: there was none */
     uint32_t next_id;      /* of the next packet */
+    bool is_off;           /* its engine has no power: nothing goes to the driver */
     bool has_wrapped;      /* or will soon: ids leap no further */
     uint32_t submitted_id; /* last one that went to SubmitCommand */
     uint32_t reported_id;  /* last one that an interrupt reported */

@@ -4,8 +4,7 @@
  * Place   include/wdk/d3dkmddi.
  * Source  Public documentation of DXGK_POWER_RUNTIME_COMPONENT and of what it has. It names the
  *         sizes of two arrays without their values: the name's and the providers' are those that
- *         fit what drivers put there, and the bench, which asks no driver for its components,
- *         depends on neither.
+ *         fit what drivers put there.
  */
 #ifndef D3DKMDDI_POWER_H
 #define D3DKMDDI_POWER_H
@@ -79,10 +78,7 @@ typedef struct _DXGK_POWER_COMPONENT_FLAGS {
     };
 } DXGK_POWER_COMPONENT_FLAGS;
 
-/*
- * Of DxgkDdiPowerRuntimeControlRequest. Their values are not documented; these are the bench's,
- * which sends none.
- */
+/* Of DxgkDdiPowerRuntimeControlRequest. Their values are not documented; these are the bench's. */
 DEFINE_GUID(GUID_DXGKDDI_POWER_MANAGEMENT_PREPARE_TO_START, 0x64727964, 0x6f63, 0x6b01, 0x80, 0, 0,
             0, 0, 0, 0, 1);
 DEFINE_GUID(GUID_DXGKDDI_POWER_MANAGEMENT_STARTED, 0x64727964, 0x6f63, 0x6b01, 0x80, 0, 0, 0, 0, 0,

@@ -636,6 +636,43 @@ static NTSTATUS answer_display(struct miniport_host *base,
     return STATUS_INVALID_PARAMETER;
 }
 
+static void wake_manager(void *context)
+{
+    struct bench_host *host = context;
+
+    if (host->vidmm)
+        vidmm_wake(host->vidmm);
+}
+
+void host_wake_manager(struct bench_host *host)
+{
+    if (nt_is_amid_call(host->nt))
+        nt_defer(host->nt, &host->late_wake, wake_manager, host);
+    else
+        wake_manager(host);
+}
+
+/* The thread that asks for a component waits until it is on, while the machine runs on. */
+static NTSTATUS hear_of_power(struct miniport_host *base,
+                              const struct miniport_power_request *request)
+{
+    struct bench_host *host = host_from(base);
+    NTSTATUS status;
+
+    if (!host->vidmm)
+        return STATUS_INVALID_PARAMETER;
+    status = vidmm_power_request(host->vidmm, request);
+    if (!NT_SUCCESS(status))
+        return status;
+    if (request->kind == MINIPORT_POWER_SetPowerComponentActive) {
+        while (!vidmm_component_is_on(host->vidmm, request->ComponentIndex) &&
+               machine_run_next(host->machine))
+            continue;
+    }
+    host_wake_manager(host);
+    return STATUS_SUCCESS;
+}
+
 static void write_log(struct miniport_host *base, const char *text)
 {
     struct bench_host *host = host_from(base);
@@ -666,6 +703,7 @@ static const struct miniport_host_ops host_ops = {
     .invalidate_hw_context = invalidate_hw_context,
     .memory = give_memory,
     .display = answer_display,
+    .power = hear_of_power,
     .log = write_log,
     .unsupported = note_unsupported,
 };
@@ -733,6 +771,7 @@ void host_fini(struct bench_host *host)
     machine_cancel(host->machine, &host->dpc);
     machine_cancel(host->machine, &host->unmask);
     nt_cancel_deferred(host->nt, &host->late_notice);
+    nt_cancel_deferred(host->nt, &host->late_wake);
     machine_set_interrupt_handler(host->machine, NULL, NULL);
     list_for_each_safe (mapped, following, &host->mappings, struct mapped_memory, link)
         end_mapping(host, mapped);

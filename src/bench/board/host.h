@@ -44,6 +44,7 @@ struct bench_host {
     bool is_dpc_queued;
     struct machine_event unmask;    /* of the interrupt, that the driver's level keeps out */
     struct nt_deferred late_notice; /* of DxgkCbNotifyDpc, that came amid a call of the driver */
+    struct nt_deferred late_wake;   /* of the manager, amid a call, too */
     uint64_t dpc_delay_ns; /* at most; set behind host_init() where it is not to be usual */
     struct list mappings;  /* of MapMemory */
     CM_RESOURCE_LIST *resources;
@@ -79,6 +80,9 @@ uint64_t host_mapping_count(const struct bench_host *host, uint64_t *out_bytes);
 /* Connects the interrupt line to the miniport. NULL disconnects. */
 void host_set_miniport(struct bench_host *host, struct miniport *miniport);
 void host_set_manager(struct bench_host *host, struct vidmm *vidmm);
+
+/* Calls vidmm_wake(), as soon as the driver is not amid a call. */
+void host_wake_manager(struct bench_host *host);
 
 /*
  * Runs the driver's interrupt routine for a message, at the device's level; nothing without a

@@ -306,6 +306,7 @@ void platform_fini(struct platform *platform)
 {
     struct contiguous_pages *range, *next;
 
+    machine_cancel(platform->machine, &platform->wake);
     while (platform->mappings) /* whose root begins with the mapping */
         end_mapping(platform, *(struct mapped_pages **)platform->mappings);
     list_for_each_safe (range, next, &platform->contiguous, struct contiguous_pages, link)
@@ -318,6 +319,15 @@ static uint64_t now_ns(void *context)
     const struct platform *platform = context;
 
     return machine_now(platform->machine);
+}
+
+static void wake(void *context, uint64_t at_ns)
+{
+    struct platform *platform = context;
+
+    machine_cancel(platform->machine, &platform->wake);
+    machine_schedule(platform->machine, &platform->wake, at_ns, platform->woken,
+                     platform->woken_context);
 }
 
 struct vidmm_platform platform_get(struct platform *platform)
@@ -343,6 +353,7 @@ struct vidmm_platform platform_get(struct platform *platform)
         .map_space = map_space,
         .unmap_space = unmap_space,
         .now_ns = now_ns,
+        .wake = platform->woken ? wake : NULL,
         .device_page = platform_remap_is_on(&platform->remap) ? device_page : NULL,
     };
 }

@@ -22,9 +22,12 @@ struct platform {
     const struct base_services *services; /* the manager's own memory */
     void *mappings;                       /* by address; tsearch() */
     uint64_t mapping_count;
-    struct list contiguous;      /* ranges of pages in one piece, while they have slack */
-    bool has_slack;              /* behind each such range is a page of nobody's, mapped with it */
-    uint64_t agp_bytes;          /* of the AGP window; 0: there is no bridge */
+    struct list contiguous;       /* ranges of pages in one piece, while they have slack */
+    bool has_slack;               /* behind each such range is a page of nobody's, mapped with it */
+    uint64_t agp_bytes;           /* of the AGP window; 0: there is no bridge */
+    struct machine_event wake;    /* that the manager has asked for */
+    void (*woken)(void *context); /* when it happens; set before platform_get(). NULL: no time */
+    void *woken_context;
     struct platform_remap remap; /* platform_remap_init() before platform_get() turns it on */
 };
 

@@ -40,6 +40,9 @@ enum run_update_mode {
     RUN_UPDATE_MODE_COUNT
 };
 
+/* Whether engines can be switched off. */
+enum run_components { RUN_COMPONENTS_NONE, RUN_COMPONENTS_PROMPT, RUN_COMPONENTS_SLOW };
+
 /* Which calls a list of them has (bench/run/run_text.h). */
 enum run_events {
     RUN_EVENTS_NONE,

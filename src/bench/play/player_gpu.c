@@ -264,6 +264,14 @@ bool player_play_unplug(struct player *player, uint32_t op_index)
     return true;
 }
 
+bool player_play_pause(struct player *player, uint32_t op_index)
+{
+    machine_run_until(player->machine,
+                      machine_now(player->machine) + player_op(player, op_index)->value);
+    player->needs_pump = true;
+    return player->stop == PLAYER_NOT_STOPPED;
+}
+
 bool player_play_plug(struct player *player, uint32_t op_index)
 {
     return true;

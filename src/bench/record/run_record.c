@@ -566,7 +566,8 @@ static uint64_t hash_of_fields(const struct trace_event *event)
                             (uint64_t)event->depth << 16 | (uint64_t)event->operation << 32;
     const uint64_t hash = fields * UINT64_C(0x9e3779b97f4a7c15); /* odd: nothing is lost */
 
-    return event->is_callback && event->callback == TRACE_CALLBACK_memory
+    return event->is_callback && (event->callback == TRACE_CALLBACK_memory ||
+                                  event->callback == TRACE_CALLBACK_power)
                ? hash_pair(hash, (uintptr_t)trace_event_name(event))
                : hash ^ hash >> 32;
 }

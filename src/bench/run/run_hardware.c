@@ -37,6 +37,8 @@ static uint32_t straps_of(const struct run_config *config)
            (config->has_coherent_aperture ? SGPU_STRAP_COHERENT_APERTURE : 0) |
            (config->native_fences ? SGPU_STRAP_FENCE_UNIT : 0) |
            (config->hardware_queues && config->model == RUN_GPUMMU ? SGPU_STRAP_QUEUES : 0) |
+           (config->components ? SGPU_STRAP_POWER : 0) |
+           (config->components == RUN_COMPONENTS_SLOW ? SGPU_STRAP_SLOW_POWER : 0) |
            (config->has_display || run_is_display_only(config->driver) ? SGPU_STRAP_DISPLAY : 0) |
            (config->pages_through_aperture ? SGPU_STRAP_PAGING_APERTURE : 0) |
            (config->has_half_aperture ? SGPU_STRAP_HALF_APERTURE : 0) |
@@ -376,6 +378,12 @@ static void on_touched_gone(void *context, uint64_t offset, bool is_write)
                                          .access = is_write ? CHECK_GPU_WRITES : CHECK_GPU_READS});
 }
 
+static void on_touched_off(void *context, uint32_t node, uint64_t offset)
+{
+    tell_check(context, &(struct check_gpu_event){
+                            .kind = CHECK_GPU_UNPOWERED, .node = node, .address = offset});
+}
+
 static void on_fence_passed(void *context, uint32_t node)
 {
     tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_FENCE, .node = node});
@@ -515,6 +523,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .tlb_flushed = on_tlb_flushed,
         .system_reached = on_system_reached,
         .touched_gone = on_touched_gone,
+        .touched_off = on_touched_off,
     };
     static const struct sgpu_observer faults_only = {
         .wrote_entries = on_entries_written,
@@ -529,6 +538,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .tlb_flushed = on_tlb_flushed,
         .system_reached = on_system_reached,
         .touched_gone = on_touched_gone,
+        .touched_off = on_touched_off,
     };
 
     return follows_content ? &observer : &faults_only;

@@ -217,6 +217,11 @@ static void hide_pages(void *context, const uint64_t *pfns, uint64_t count)
     platform_remap_hide(context, pfns, count);
 }
 
+static void wake_manager(void *context)
+{
+    host_wake_manager(&((struct run_assembly *)context)->host);
+}
+
 bool run_raise_manager(struct run_assembly *run)
 {
     const struct run_config *config = run->config;
@@ -242,6 +247,8 @@ bool run_raise_manager(struct run_assembly *run)
     }
     platform_init(&run->platform, run->machine, &run->managers.services);
     run->has_platform = true;
+    run->platform.woken = wake_manager;
+    run->platform.woken_context = run;
     run->platform.has_slack = !run_is_work_lent_for_call(run);
     run->platform.agp_bytes = config->model == RUN_PHYSICAL ? config->agp_bytes : 0;
     if (config->remaps_dma) {

@@ -333,6 +333,11 @@ static NTSTATUS rig_host_memory(struct miniport_host *host,
 {
     return STATUS_SUCCESS;
 }
+static NTSTATUS rig_host_power(struct miniport_host *host,
+                               const struct miniport_power_request *request)
+{
+    return STATUS_SUCCESS;
+}
 static NTSTATUS rig_host_feature(struct miniport_host *host, DXGKARGCB_ISFEATUREENABLED *feature)
 {
     feature->Enabled = TRUE;
@@ -359,6 +364,7 @@ const struct miniport_host_ops rig_host_ops = {
     .destroy_context_allocation = rig_host_destroy,
     .update_context_allocation = rig_host_update,
     .memory = rig_host_memory,
+    .power = rig_host_power,
     .is_feature_enabled = rig_host_feature,
     .invalidate_hw_context = rig_host_invalidate,
     .unsupported = rig_host_unsupported,

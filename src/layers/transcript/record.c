@@ -949,6 +949,17 @@ static NTSTATUS up_display(struct miniport_host *host,
     return status;
 }
 
+static NTSTATUS up_power(struct miniport_host *host, const struct miniport_power_request *request)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    NTSTATUS status;
+
+    BEGIN_UP(recorder, power, request, sizeof *request, 0);
+    status = UP(recorder)->ops->power(UP(recorder), request);
+    end_up(recorder, (uint32_t)status, NULL);
+    return status;
+}
+
 static const struct miniport_host_ops up_ops = {
     .get_device_information = up_get_device_information,
     .map_memory = up_map_memory,
@@ -971,6 +982,7 @@ static const struct miniport_host_ops up_ops = {
     .update_context_allocation = up_update_context_allocation,
     .memory = up_memory,
     .display = up_display,
+    .power = up_power,
     .log = up_log,
     .unsupported = up_unsupported,
 };

@@ -466,6 +466,7 @@ static uint64_t call_up(struct retold *retold, const struct transcript_callback 
     struct miniport_host *host = retold->host;
     const uint64_t *arguments = up->arguments;
     DXGKARGCB_NOTIFY_INTERRUPT_DATA interrupt;
+    struct miniport_power_request power;
     DXGKARGCB_GETHANDLEDATA question;
     DXGKARGCB_ENUMHANDLECHILDREN children;
     DXGKARGCB_ISFEATUREENABLED feature;
@@ -518,6 +519,9 @@ static uint64_t call_up(struct retold *retold, const struct transcript_callback 
         take_structure(retold, item, &invalid, sizeof invalid);
         replace_handle(retold, &invalid.hHwContext);
         return (uint32_t)host->ops->invalidate_hw_context(host, &invalid);
+    case TRANSCRIPT_power:
+        take_structure(retold, item, &power, sizeof power);
+        return (uint32_t)host->ops->power(host, &power);
     case TRANSCRIPT_destroy_context_allocation:
         return (uint32_t)host->ops->destroy_context_allocation(host,
                                                                handle_of(retold, arguments[0]));

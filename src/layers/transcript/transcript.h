@@ -155,7 +155,8 @@ struct transcript_configure {
     X(log)                                                                                         \
     X(unsupported)                                                                                 \
     X(is_feature_enabled)                                                                          \
-    X(invalidate_hw_context)
+    X(invalidate_hw_context)                                                                       \
+    X(power)
 
 enum transcript_callback_name {
 #define X(name) TRANSCRIPT_##name,

@@ -3,6 +3,7 @@
  */
 #include "refkmd/ddi.h"
 #include "refkmd/registers.h"
+#include "refkmd/work/components.h"
 
 #include <ntstatus.h>
 
@@ -13,7 +14,7 @@
  */
 NTSTATUS NTAPI RefKmdEscape(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_ESCAPE pEscape)
 {
-    const struct refkmd_adapter *adapter = hAdapter;
+    struct refkmd_adapter *adapter = hAdapter;
     struct sgpu_umd_escape *data = pEscape->pPrivateDriverData;
 
     if (pEscape->PrivateDriverDataSize != sizeof *data || data->version != SGPU_UMD_VERSION)
@@ -26,7 +27,9 @@ NTSTATUS NTAPI RefKmdEscape(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_ESCAPE p
     case SGPU_ESCAPE_ID:
         if (!pEscape->Flags.HardwareAccess)
             return STATUS_INVALID_PARAMETER;
+        refkmd_begin_identification(adapter);
         data->values[0] = refkmd_read(adapter, SGPU_REG_ID);
+        refkmd_end_identification(adapter);
         data->values[1] = 0;
         return STATUS_SUCCESS;
     default:

@@ -11,6 +11,7 @@
 #include "refkmd/memory/save_area.h"
 #include "refkmd/registers.h"
 #include "refkmd/traits.h"
+#include "refkmd/work/components.h"
 #include "refkmd/work/schedule.h"
 #include "refkmd/work/scheduling_log.h"
 
@@ -26,6 +27,8 @@ ULONG refkmd_interrupt_mask(const struct refkmd_adapter *adapter)
             SGPU_IRQ_COMPLETED(i) | SGPU_IRQ_FAULTED(i) | SGPU_IRQ_FENCE(i) | SGPU_IRQ_PREEMPTED(i);
     if (adapter->wants_syncs)
         mask |= SGPU_IRQ_SYNC;
+    if (refkmd_has_slow_components(adapter))
+        mask |= SGPU_IRQ_POWER;
     return mask;
 }
 
@@ -331,6 +334,8 @@ VOID NTAPI RefKmdDpcRoutine(IN_CONST_PVOID MiniportDeviceContext)
 {
     struct refkmd_adapter *adapter = MiniportDeviceContext;
 
+    if (refkmd_has_slow_components(adapter))
+        refkmd_complete_components(adapter, FALSE);
     adapter->dxgkrnl.DxgkCbNotifyDpc(adapter->dxgkrnl.DeviceHandle);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "refkmd/ddi.h"
 #include "refkmd/registers.h"
+#include "refkmd/work/components.h"
 #include "refkmd/work/interrupt.h"
 #include "refkmd/work/schedule.h"
 
@@ -62,7 +63,8 @@ static void reset_node(struct refkmd_adapter *adapter, UINT ordinal, UINT last_a
     struct refkmd_node *node = &adapter->nodes[ordinal];
     ULONG block = SGPU_REG_NODE(ordinal);
 
-    refkmd_write(adapter, block + SGPU_NODE_CONTROL, SGPU_CONTROL_RESET);
+    if (refkmd_is_on(adapter, ordinal)) /* else it has nothing to drop */
+        refkmd_write(adapter, block + SGPU_NODE_CONTROL, SGPU_CONTROL_RESET);
     refkmd_write(adapter, SGPU_REG_IRQ_STATUS,
                  SGPU_IRQ_COMPLETED(ordinal) | SGPU_IRQ_FAULTED(ordinal) | SGPU_IRQ_FENCE(ordinal) |
                      SGPU_IRQ_PREEMPTED(ordinal));
@@ -163,6 +165,9 @@ static BOOLEAN NTAPI reset_all_at_device_irql(PVOID context)
         adapter->nodes[i].device_resets++;
     }
     refkmd_write(adapter, SGPU_REG_RESET, SGPU_RESET_KEY);
+    for (i = 0; i < adapter->node_count; i++) /* those that were off have kept theirs until now */
+        adapter->nodes[i].completed_register =
+            refkmd_read(adapter, SGPU_REG_NODE(i) + SGPU_NODE_COMPLETED);
     return TRUE;
 }
 
@@ -181,10 +186,11 @@ NTSTATUS NTAPI RefKmdResetFromTimeout(IN_CONST_HANDLE hAdapter)
 /* Keeps TDR-005. */
 NTSTATUS NTAPI RefKmdRestartFromTimeout(IN_CONST_HANDLE hAdapter)
 {
-    const struct refkmd_adapter *adapter = hAdapter;
+    struct refkmd_adapter *adapter = hAdapter;
 
     refkmd_write(adapter, SGPU_REG_IRQ_STATUS, MAXULONG);
     refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, refkmd_interrupt_mask(adapter));
+    refkmd_complete_components(adapter, TRUE);
     return STATUS_SUCCESS;
 }
 

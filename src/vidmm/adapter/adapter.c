@@ -4,6 +4,7 @@
 #include "vidmm/adapter/pump.h"
 
 #include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/adapter/components.h"
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/recovery.h"
@@ -53,6 +54,7 @@ static const struct pump_step pump_steps[] = {
     {ahead_run, 1u << POWER_ON},
     {native_fences_run, 1u << POWER_ON},
     {scan_out_run, 1u << POWER_ON},
+    {components_run, ~(1u << POWER_OFF | 1u << POWER_EXCLUSIVE)},
     {power_run, ~0u},
     {NULL, 0},
 };
@@ -136,6 +138,7 @@ static void tear_down(struct vidmm *vidmm)
 {
     const struct vidmm_platform *platform = &vidmm->config.platform;
 
+    components_fini(vidmm);
     paging_process_fini(vidmm);
     native_fences_fini(vidmm);
     monitored_fences_fini(vidmm);
@@ -276,6 +279,10 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
         if (!NT_SUCCESS(status))
             goto fail;
     }
+    what = "asking for the power components";
+    status = components_init(vidmm);
+    if (!NT_SUCCESS(status))
+        goto fail;
     scheduling_logs_open(vidmm);
     vidmm->is_started = true;
     return STATUS_SUCCESS;
@@ -327,7 +334,7 @@ void vidmm_notify_dpc(struct vidmm *vidmm)
 bool vidmm_is_idle(const struct vidmm *vidmm)
 {
     return list_is_empty(&vidmm->requests) && !vidmm->doomed_count && paging_queue_is_idle(vidmm) &&
-           (!vidmm->vidsch || vidsch_is_idle(vidmm->vidsch));
+           components_are_settled(vidmm) && (!vidmm->vidsch || vidsch_is_idle(vidmm->vidsch));
 }
 
 void vidmm_abort(struct vidmm *vidmm, NTSTATUS status)

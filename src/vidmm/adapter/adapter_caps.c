@@ -98,6 +98,11 @@ static NTSTATUS query_driver(struct caps_query *query)
     query->caps->highest_address = (uint64_t)driver.HighestAcceptableAddress.QuadPart;
     query->caps->aperture_commit_limit = driver.ApertureSegmentCommitLimit;
     query->caps->resets_engines = driver.SupportPerEngineTDR;
+    query->caps->manages_components =
+        caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WIN8) &&
+        driver.SupportRuntimePowerManagement &&
+        miniport_has(query->miniport, MINIPORT_DDI_SetPowerComponentFState) &&
+        miniport_has(query->miniport, MINIPORT_DDI_PowerRuntimeControlRequest);
     query->caps->hears_of_removal_asleep =
         caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WIN8) &&
         driver.SupportSurpriseRemovalInHibernation;

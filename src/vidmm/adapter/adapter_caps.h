@@ -65,6 +65,7 @@ struct vidmm_caps {
     uint32_t node_count;
     uint32_t paging_node;
     bool resets_engines;            /* SupportPerEngineTDR */
+    bool manages_components;        /* SupportRuntimePowerManagement, and the DDIs for it */
     bool hears_of_removal_asleep;   /* SupportSurpriseRemovalInHibernation */
     bool hears_of_removal;          /* SupportSurpriseRemoval */
     uint64_t aperture_commit_limit; /* 0: none */

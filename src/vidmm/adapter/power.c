@@ -18,6 +18,7 @@
  */
 #include "vidmm/adapter/power.h"
 
+#include "vidmm/adapter/components.h"
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/exclusive_access.h"
 #include "vidmm/adapter/pump.h"
@@ -232,7 +233,8 @@ bool power_run(struct vidmm *vidmm)
     struct power *power = &vidmm->power;
 
     if (power->state == POWER_ON || power->state == POWER_OFF || power->state == POWER_EXCLUSIVE ||
-        vidmm->root_calls || !paging_queue_may_sleep(vidmm) || !vidsch_is_drained(vidmm->vidsch))
+        vidmm->root_calls || !paging_queue_may_sleep(vidmm) || !components_may_sleep(vidmm) ||
+        !vidsch_is_drained(vidmm->vidsch))
         return false;
     switch (power->state) {
     case POWER_DRAINING:

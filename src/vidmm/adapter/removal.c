@@ -62,6 +62,7 @@ void removal_give_up(struct vidmm *vidmm, const char *reason)
     vidmm->callback_depth++;
     vidmm->refusal = STATUS_DEVICE_REMOVED;
     vidmm->is_removed = true;
+    components_abandon(vidmm);
     vidsch_set_gate(vidmm->vidsch, VIDSCH_CLOSED);
     fail_devices(vidmm, reason);
     vidsch_abort(vidmm->vidsch, STATUS_DEVICE_REMOVED);

@@ -34,6 +34,8 @@ const char *vidmm_explain_wait(const struct vidmm *vidmm, char *text, size_t siz
     const char *rule = vidmm->vidsch ? vidsch_explain_wait(vidmm->vidsch, text, size) : NULL;
 
     if (!rule)
+        rule = components_explain_wait(vidmm, text, size);
+    if (!rule)
         explain_manager(vidmm, text, size);
     return rule;
 }

@@ -143,6 +143,8 @@ NTSTATUS vidmm_submit_virtual_with(struct vidmm_context *context,
         vidmm_pump(vidmm);
     } else {
         vidsch_submit(context->scheduler, &submission->packet);
+        if (vidmm->components.count)
+            vidmm_pump(vidmm); /* its engine may be off */
     }
     return STATUS_SUCCESS;
 }

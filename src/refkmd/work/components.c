@@ -1,0 +1,165 @@
+#include <ntddk.h>
+
+#include <initguid.h>
+
+#include "refkmd/work/components.h"
+
+#include "refkmd/ddi.h"
+#include "refkmd/registers.h"
+#include "refkmd/traits.h"
+
+#include <ntstatus.h>
+
+/* Times in units of 100 ns, power in microwatts. Deeper ones use less and take longer (PWC-002). */
+static const DXGK_POWER_RUNTIME_STATE engine_states[] = {
+    {0, 0, 2000000},
+    {200, 1000, 400000}, /* 20 us, worth it from 100 us on */
+    {400, 20000, 10000}, /* 40 us, from 2 ms on */
+};
+static const DXGK_POWER_RUNTIME_STATE identification_states[] = {
+    {0, 0, 1000},
+    {10, 0, 1},
+};
+
+static UINT component_count(const struct refkmd_adapter *adapter)
+{
+    return refkmd_has_components(adapter) ? adapter->node_count + 1 : 0;
+}
+
+/* The last one is the driver's own. */
+static BOOLEAN is_engine(const struct refkmd_adapter *adapter, UINT index)
+{
+    return index < adapter->node_count;
+}
+
+NTSTATUS refkmd_query_component_count(struct refkmd_adapter *adapter,
+                                      const DXGKARG_QUERYADAPTERINFO *query)
+{
+    *(UINT *)query->pOutputData = component_count(adapter);
+    return STATUS_SUCCESS;
+}
+
+/* Keeps PWC-002 to PWC-004. */
+NTSTATUS refkmd_query_component(struct refkmd_adapter *adapter,
+                                const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_POWER_RUNTIME_COMPONENT *component = query->pOutputData;
+    UINT index;
+
+    if (!query->pInputData || query->InputDataSize < sizeof index)
+        return STATUS_INVALID_PARAMETER;
+    index = *(const UINT *)query->pInputData;
+    if (index >= component_count(adapter))
+        return STATUS_INVALID_PARAMETER;
+    RtlZeroMemory(component, sizeof *component);
+    component->ComponentGuid.Data1 = index;
+    if (is_engine(adapter, index)) {
+        component->StateCount = RTL_NUMBER_OF(engine_states);
+        RtlCopyMemory(component->States, engine_states, sizeof engine_states);
+        component->ComponentMapping.ComponentType = DXGK_POWER_COMPONENT_ENGINE;
+        component->ComponentMapping.EngineDesc.NodeIndex = index;
+        component->Flags.DriverCompletesFStateTransition = refkmd_has_slow_components(adapter);
+        component->Flags.TransitionTo_F0_OnDx = 1;
+        RtlCopyMemory(component->ComponentName, "engine", sizeof "engine");
+    } else {
+        component->StateCount = RTL_NUMBER_OF(identification_states);
+        RtlCopyMemory(component->States, identification_states, sizeof identification_states);
+        component->ComponentMapping.ComponentType = DXGK_POWER_COMPONENT_OTHER;
+        component->Flags.NoDebounce = 1;
+        RtlCopyMemory(component->ComponentName, "identification", sizeof "identification");
+    }
+    return STATUS_SUCCESS;
+}
+
+void refkmd_switch_on(struct refkmd_adapter *adapter, UINT ordinal)
+{
+    const ULONG power = SGPU_REG_NODE(ordinal) + SGPU_NODE_POWER;
+
+    if (!refkmd_has_components(adapter) || !refkmd_read(adapter, power))
+        return;
+    refkmd_write(adapter, power, 0);
+    while (refkmd_read(adapter, power) == SGPU_POWER_CHANGES && !adapter->is_gone)
+        KeStallExecutionProcessor(10);
+}
+
+BOOLEAN refkmd_is_on(const struct refkmd_adapter *adapter, UINT ordinal)
+{
+    return !refkmd_has_components(adapter) ||
+           refkmd_read(adapter, SGPU_REG_NODE(ordinal) + SGPU_NODE_POWER) == 0;
+}
+
+/*
+ * Called at any level up to DISPATCH_LEVEL. An engine has nothing to save: each submission writes
+ * all registers that it needs. Keeps PWC-005, PWC-008.
+ */
+NTSTATUS NTAPI RefKmdSetPowerComponentFState(IN_CONST_HANDLE DriverContext, UINT ComponentIndex,
+                                             UINT FState)
+{
+    struct refkmd_adapter *adapter = DriverContext;
+
+    if (ComponentIndex >= component_count(adapter))
+        return STATUS_INVALID_PARAMETER;
+    if (is_engine(adapter, ComponentIndex)) {
+        adapter->nodes[ComponentIndex].power = FState;
+        adapter->nodes[ComponentIndex].is_switching = refkmd_has_slow_components(adapter);
+        refkmd_write(adapter, SGPU_REG_NODE(ComponentIndex) + SGPU_NODE_POWER, FState);
+    }
+    return STATUS_SUCCESS;
+}
+
+/*
+ * Once for each transition (PWC-008, PWC-009). In the DPC, which may be another one's and come
+ * before the register is written: the power that is there says which transition has ended.
+ */
+void refkmd_complete_components(struct refkmd_adapter *adapter, BOOLEAN is_reset)
+{
+    UINT i;
+
+    for (i = 0; i < adapter->node_count; i++) {
+        if (!adapter->nodes[i].is_switching)
+            continue;
+        if (!is_reset &&
+            refkmd_read(adapter, SGPU_REG_NODE(i) + SGPU_NODE_POWER) != adapter->nodes[i].power)
+            continue;
+        adapter->nodes[i].is_switching = FALSE;
+        adapter->dxgkrnl.DxgkCbCompleteFStateTransition(adapter->dxgkrnl.DeviceHandle, i);
+    }
+}
+
+/* The kernel's word on the phases of power management; requests of others are not known. */
+NTSTATUS NTAPI RefKmdPowerRuntimeControlRequest(IN_CONST_HANDLE DriverContext,
+                                                IN_LPCGUID PowerControlCode, PVOID InBuffer,
+                                                SIZE_T InBufferSize, PVOID OutBuffer,
+                                                SIZE_T OutBufferSize, PSIZE_T BytesReturned)
+{
+    struct refkmd_adapter *adapter = DriverContext;
+
+    UNREFERENCED_PARAMETER(InBuffer);
+    UNREFERENCED_PARAMETER(InBufferSize);
+    UNREFERENCED_PARAMETER(OutBuffer);
+    UNREFERENCED_PARAMETER(OutBufferSize);
+    if (BytesReturned)
+        *BytesReturned = 0;
+    if (IsEqualGUID(PowerControlCode, &GUID_DXGKDDI_POWER_MANAGEMENT_STARTED))
+        adapter->is_power_managed = TRUE;
+    else if (IsEqualGUID(PowerControlCode, &GUID_DXGKDDI_POWER_MANAGEMENT_STOPPED))
+        adapter->is_power_managed = FALSE;
+    else if (!IsEqualGUID(PowerControlCode, &GUID_DXGKDDI_POWER_MANAGEMENT_PREPARE_TO_START))
+        return STATUS_NOT_SUPPORTED;
+    return STATUS_SUCCESS;
+}
+
+/* At PASSIVE_LEVEL, and not out of RefKmdSetPowerComponentFState (PWC-011, PWC-012). */
+void refkmd_begin_identification(struct refkmd_adapter *adapter)
+{
+    if (adapter->is_power_managed)
+        adapter->dxgkrnl.DxgkCbSetPowerComponentActive(adapter->dxgkrnl.DeviceHandle,
+                                                       adapter->node_count);
+}
+
+void refkmd_end_identification(struct refkmd_adapter *adapter)
+{
+    if (adapter->is_power_managed)
+        adapter->dxgkrnl.DxgkCbSetPowerComponentIdle(adapter->dxgkrnl.DeviceHandle,
+                                                     adapter->node_count);
+}
