@@ -82,6 +82,7 @@ struct seen_object {
     struct seen_object *device;   /* of a device: its adapter */
     struct seen_object *resource; /* ALLOCATION; NULL: none */
     bool is_destroyed;
+    bool is_going; /* client rules, DEVICE, CONTEXT, HW_QUEUE: a call that destroys it has begun */
 
     /* DEVICE */
     unsigned registrations; /* for notices to trim */

@@ -227,6 +227,33 @@ static void COMMANDS_UNMAPPED(struct world *world)
     test_let_run(world->session);
 }
 
+static void note_end(struct d3dkmt_call *call)
+{
+    *(bool *)call->context = true;
+}
+
+/* What is submitted while another thread destroys the queue is refused for that alone. */
+static void submit_to_a_queue_that_goes(struct world *world, D3DKMT_SUBMITCOMMANDTOHWQUEUE *submit)
+{
+    D3DKMT_DESTROYHWQUEUE destroy = {world->queue.hHwQueue};
+    bool has_ended = false;
+    struct d3dkmt_call call = {.function = D3DKMT_FN_DestroyHwQueue,
+                               .arguments = &destroy,
+                               .ended = note_end,
+                               .context = &has_ended};
+
+    world->last_id = submit->HwQueueProgressFenceId;
+    world->client.command_head = SGPU_SUBMIT_ALIGN; /* behind its commands */
+    submit->HwQueueProgressFenceId = copy_a(world) + 1;
+    assert_true(exec_step(world->session)); /* the GPU has it: the queue goes when it has ended */
+    assert_false(d3dkmt_call(world->client.process, &call));
+    submit->PrivateDriverDataSize = sizeof(uint64_t);
+    assert_int_equal(TEST_CALL(&world->client, SubmitCommandToHwQueue, submit),
+                     STATUS_INVALID_PARAMETER);
+    while (!has_ended)
+        assert_true(exec_step(world->session));
+}
+
 static void PRIVATE_DATA(struct world *world)
 {
     const uint64_t nop = SGPU_PACKET_HEADER(SGPU_OP_NOP, 2);
@@ -242,6 +269,8 @@ static void PRIVATE_DATA(struct world *world)
     assert_int_equal(TEST_CALL(&world->client, SubmitCommandToHwQueue, &submit),
                      world->breaks ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS);
     test_let_run(world->session);
+    if (!world->breaks)
+        submit_to_a_queue_that_goes(world, &submit);
 }
 
 static void COMMANDS_CHANGED(struct world *world)

@@ -398,6 +398,15 @@ static void destroy_fence(struct client_rules *rules, D3DKMT_HANDLE handle)
     check_awaited(rules, fence, NULL);
 }
 
+/* Another thread that uses it meanwhile is refused, whatever its arguments are. */
+static void note_going(struct client_rules *rules, D3DKMT_HANDLE handle, enum seen_kind kind)
+{
+    struct seen_object *object = seen_find(rules->process, handle, kind);
+
+    if (object)
+        object->is_going = true;
+}
+
 /* ---- Hardware queues ------------------------------------------------------------------------- */
 
 static void create_hw_queue(struct client_rules *rules, const D3DKMT_CREATEHWQUEUE *arguments)
@@ -427,6 +436,7 @@ static void destroy_hw_queue(struct client_rules *rules, D3DKMT_HANDLE handle)
 {
     const struct seen_object *queue = find_hw_queue(rules, handle);
 
+    note_going(rules, handle, SEEN_HW_QUEUE);
     if (queue && queue->fence)
         check_awaited(rules, queue->fence, queue->context);
     if (queue)
@@ -551,6 +561,7 @@ static void destroy_device(struct client_rules *rules, D3DKMT_HANDLE handle)
 
     if (!device)
         return;
+    note_going(rules, handle, SEEN_DEVICE);
     if (device->registrations)
         client_rules_break(rules, CLIENT_RULE_TRIM_LEFT, "device 0x%x has registrations", handle);
     list_for_each (object, &rules->process->objects, struct seen_object, link) {
@@ -628,6 +639,7 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
                                "{@BroadcastContextCount} is {0}{=~at least 1~}");
         break;
     case D3DKMT_FN_DestroyContext:
+        note_going(rules, ((const D3DKMT_DESTROYCONTEXT *)call->arguments)->hContext, SEEN_CONTEXT);
         drop_waits_of(rules, seen_find(rules->process,
                                        ((const D3DKMT_DESTROYCONTEXT *)call->arguments)->hContext,
                                        SEEN_CONTEXT));
@@ -707,7 +719,8 @@ static bool has_much_private_data(const struct client_rules *rules)
 {
     const struct seen_work *work = &rules->work;
 
-    if (!work->context || !work->bytes || !work->private_data_bytes)
+    if (!work->context || !work->bytes || !work->private_data_bytes || work->context->is_going ||
+        work->context->device->is_going || (work->hw_queue && work->hw_queue->is_going))
         return false;
     if (rules->call->function == D3DKMT_FN_SubmitCommand) {
         const D3DKMT_SUBMITCOMMAND *arguments = rules->call->arguments;
