@@ -7,6 +7,8 @@
 #                                page tables by Windows' own memory manager, on a Radeon RX 6600
 #     graphics-driver-samples    Microsoft's sample miniports (MIT), for docs/your-driver.md and the test images/samples:
 #                                DRYDOCK_SAMPLES=FOLDER/graphics-driver-samples
+#     windows-driver-samples     Microsoft's sample of a display-only miniport (MS-PL), video/KMDOD, and
+#     kvm-guest-drivers-windows  that of virtio's GPU (BSD), viogpu/viogpudo: docs/observed.md tells how they play
 #
 # A file is taken when its checksum is the one below, a repository at the commit below; what is there already and right
 # is left. With DRYDOCK_INPUTS_FROM=FOLDER both are looked for there, under the same names, and not in the network.
@@ -17,10 +19,12 @@ set -u
 inputs='
 sample_trace.rmv 33eaa5befa1cee1ff2f8c4a04d5732904f7bdabb2566ea4349778562ac16fdf3 https://github.com/GPUOpen-Tools/radeon_memory_visualizer/raw/d519147fb54c351e8fde46f13dbac8431ae89b68/samples/sample_trace.rmv
 graphics-driver-samples de4a2161991eda254013da6c18226f5ea06e4a9c https://github.com/microsoft/graphics-driver-samples
+windows-driver-samples 26a27df80772dbcfd69e6449b671d5c29eb5aedc https://github.com/microsoft/Windows-driver-samples
+kvm-guest-drivers-windows fbcc19d763f92a8281abe364c7ea1de3de87e61d https://github.com/virtio-win/kvm-guest-drivers-windows
 '
 
 case ${1:-} in
--*) sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+-*) sed -n '2,17s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 out=${1:-inputs}
 mkdir -p "$out" || exit 2
