@@ -35,6 +35,8 @@ static BOOLEAN is_engine(const struct refkmd_adapter *adapter, UINT index)
 NTSTATUS refkmd_query_component_count(struct refkmd_adapter *adapter,
                                       const DXGKARG_QUERYADAPTERINFO *query)
 {
+    if (!refkmd_has_components(adapter))
+        return STATUS_NOT_SUPPORTED;
     *(UINT *)query->pOutputData = component_count(adapter);
     return STATUS_SUCCESS;
 }
@@ -46,6 +48,8 @@ NTSTATUS refkmd_query_component(struct refkmd_adapter *adapter,
     DXGK_POWER_RUNTIME_COMPONENT *component = query->pOutputData;
     UINT index;
 
+    if (!refkmd_has_components(adapter))
+        return STATUS_NOT_SUPPORTED;
     if (!query->pInputData || query->InputDataSize < sizeof index)
         return STATUS_INVALID_PARAMETER;
     index = *(const UINT *)query->pInputData;
