@@ -14,6 +14,32 @@ static struct {
     bool is_asleep_off;
 } seen;
 
+/* What else the driver says of its components, for some of the tests. */
+static struct {
+    bool has_provider; /* the first engine needs the driver's own component */
+    ULONGLONG latency; /* of that one, from the start on; 0: none is set */
+    struct miniport_host *host;
+} says;
+
+static NTSTATUS describe(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = miniport_forward_query_adapter_info(self, object, arg);
+    DXGK_POWER_RUNTIME_COMPONENT *component = arg->pOutputData;
+
+    if (NT_SUCCESS(status) && arg->Type == DXGKQAITYPE_POWERCOMPONENTINFO && says.has_provider &&
+        *(const UINT *)arg->pInputData == 0) {
+        component->ProviderCount = 1;
+        component->Providers[0] = 2;
+    }
+    return status;
+}
+
+static void keep_host(struct miniport *self, struct miniport_host *host)
+{
+    says.host = host;
+    miniport_set_host(self->next, host);
+}
+
 static NTSTATUS see_state(struct miniport *self, HANDLE object, const struct miniport_f_state *arg)
 {
     assert_in_range(arg->ComponentIndex, 0, 7);
@@ -22,6 +48,10 @@ static NTSTATUS see_state(struct miniport *self, HANDLE object, const struct min
         seen.told[seen.count].state = arg->FState;
     }
     seen.count++;
+    if (says.has_provider && arg->ComponentIndex == 0 && arg->FState == 0)
+        assert_int_equal(seen.state[2], 0);
+    if (says.has_provider && arg->ComponentIndex == 2 && arg->FState)
+        assert_int_not_equal(seen.state[0], 0);
     seen.state[arg->ComponentIndex] = arg->FState;
     return miniport_forward_set_power_component_f_state(self, object, arg);
 }
@@ -31,6 +61,10 @@ static NTSTATUS see_phase(struct miniport *self, HANDLE object,
 {
     assert_int_equal(miniport_power_phase(arg->PowerControlCode), seen.phases % 3);
     seen.phases++;
+    if (miniport_power_phase(arg->PowerControlCode) == MINIPORT_POWER_STARTED && says.latency)
+        says.host->ops->power(
+            says.host, &(struct miniport_power_request){MINIPORT_POWER_SetPowerComponentLatency, 2,
+                                                        says.latency});
     return miniport_forward_power_runtime_control_request(self, object, arg);
 }
 
@@ -54,6 +88,8 @@ static struct miniport *put_on_top(void *context, struct miniport *next)
     struct miniport *layer = NULL;
     struct miniport_ops *ops = test_put_layer(base_services_libc(), next, &layer);
 
+    ops->set_host = keep_host;
+    ops->query_adapter_info = describe;
     ops->set_power_component_f_state = see_state;
     ops->power_runtime_control_request = see_phase;
     ops->submit_command_virtual = see_submission;
@@ -133,6 +169,30 @@ static void a_component_of_the_drivers_own_follows_its_word(void **state)
     expect(2, "1");
 }
 
+/* see_state() looks at the order: a provider is on before, and off behind, what it provides for. */
+static void providers_come_first_and_go_last(void **state)
+{
+    for (unsigned is_slow = 0; is_slow < 2; is_slow++) {
+        says.has_provider = true;
+        play(is_slow ? "slow" : "yes",
+             "submit c0 a:w\nwait all\npause 500000\nsubmit c0 a:r\nwait all\n");
+        says.has_provider = false;
+        expect(0, "10");
+        expect(2, "10");
+    }
+}
+
+/* Its F1 takes a microsecond, 10 in the units of the DDI. */
+static void a_state_that_takes_longer_than_the_driver_allows_is_not_chosen(void **state)
+{
+    for (ULONGLONG latency = 9; latency <= 10; latency++) {
+        says.latency = latency;
+        play("yes", "submit c0 a:w\nwait all\n");
+        says.latency = 0;
+        expect(2, latency < 10 ? "" : "1");
+    }
+}
+
 static void without_the_option_nothing_is_managed(void **state)
 {
     play("no", "submit c0 a:w\nwait all\npause 5000000\n");
@@ -146,6 +206,8 @@ int main(void)
         cmocka_unit_test(longer_idle_times_lead_deeper),
         cmocka_unit_test(components_are_on_when_the_adapter_goes_to_sleep),
         cmocka_unit_test(a_component_of_the_drivers_own_follows_its_word),
+        cmocka_unit_test(providers_come_first_and_go_last),
+        cmocka_unit_test(a_state_that_takes_longer_than_the_driver_allows_is_not_chosen),
         cmocka_unit_test(without_the_option_nothing_is_managed),
     };
 

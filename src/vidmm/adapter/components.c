@@ -223,9 +223,10 @@ bool components_run(struct vidmm *vidmm)
             has_done |= raise(vidmm, component);
         } else if (!component->is_changing) {
             state = choose(component, now, &wake_ns);
-            if (state != component->state)
-                change(vidmm, component, component->state ? 0 : state);
-            has_done |= state != component->state;
+            if (state == component->state)
+                continue;
+            change(vidmm, component, component->state ? 0 : state);
+            has_done = true;
         }
     }
     if (wake_ns != UINT64_MAX && wake_ns != all->wake_ns)
