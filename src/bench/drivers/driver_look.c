@@ -24,11 +24,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LOOK_SECONDS 20 /* for DriverEntry to return */
 #define CAPS_SECONDS 3  /* for AddDevice and a query behind it */
-#define END_SECONDS  2  /* for the process to end by itself */
 
 /* ---- Ends of DriverEntry, in the process of its own ------------------------------------------ */
 
@@ -142,7 +142,6 @@ static void watch_entry(const char *path, struct nt *nt, struct driver_traits *o
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < ARRAY_COUNT(signals); i++)
         sigaction(signals[i], &action, NULL);
-    alarm(LOOK_SECONDS);
 }
 
 /*
@@ -156,7 +155,6 @@ static void look_at_caps(const struct base_services *services,
     struct vidmm_model_caps caps;
     struct miniport *raw;
 
-    alarm(CAPS_SECONDS);
     if (!NT_SUCCESS(miniport_raw_create(services, data, &raw)) ||
         !NT_SUCCESS(raw->ops->add_device(raw)) || !vidmm_query_model(raw, &caps))
         return;
@@ -246,6 +244,31 @@ static void leave_errors(void)
         close(nothing);
 }
 
+/*
+ * Waits for the end of the process. When the time of DriverEntry or of the query is over, SIGALRM
+ * has the process say where the driver is; time in which others had the processors does not count.
+ */
+static int wait_for_look(pid_t child, const volatile bool *is_entered, bool *out_is_late)
+{
+    const struct timespec nap = {0, 1000000};
+    struct child_moment began = child_moment_now(child);
+    bool is_query = false;
+    siginfo_t end = {0};
+
+    while (waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT) == 0 && !end.si_pid) {
+        if (!is_query && *is_entered) {
+            is_query = true;
+            began = child_moment_now(child);
+        }
+        if (child_moment_is_over(&began, is_query ? CAPS_SECONDS : LOOK_SECONDS)) {
+            kill(child, SIGALRM);
+            break;
+        }
+        nanosleep(&nap, NULL);
+    }
+    return child_end_wait(child, CHILD_END_SECONDS, out_is_late);
+}
+
 /* A driver may do anything, already in DriverEntry: it runs in a process that may end. */
 void driver_look(const char *path, struct driver_traits *out)
 {
@@ -269,7 +292,7 @@ void driver_look(const char *path, struct driver_traits *out)
         _exit(0);
     }
     if (child > 0)
-        status = child_end_wait(child, LOOK_SECONDS + CAPS_SECONDS + END_SECONDS, &is_late);
+        status = wait_for_look(child, &shared->is_known, &is_late);
     *out = *shared;
     munmap(shared, sizeof *shared);
     validate_traits(out);
