@@ -28,6 +28,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
     struct clock_watch *watch = state;
     const struct miniport_clock *clock = call->arg.calibrate_gpu_clock;
 
+    /* What has lost its power, or was reset, may begin anew. */
     if (call->ddi != MINIPORT_DDI_CalibrateGpuClock) {
         memset(watch->nodes, 0, sizeof watch->nodes);
         return;
@@ -83,7 +84,8 @@ const struct check_watcher check_clock_watcher = {
     .state_bytes = sizeof(struct clock_watch),
     .before = before,
     .before_calls = CHECK_CALLS(MINIPORT_DDI_CalibrateGpuClock, MINIPORT_DDI_SetPowerState,
-                                MINIPORT_DDI_StartDevice, MINIPORT_DDI_ResetFromTimeout),
+                                MINIPORT_DDI_SetPowerComponentFState, MINIPORT_DDI_StartDevice,
+                                MINIPORT_DDI_ResetFromTimeout, MINIPORT_DDI_ResetEngine),
     .after = after,
     .after_calls = CHECK_CALLS(MINIPORT_DDI_CalibrateGpuClock),
 };

@@ -101,6 +101,8 @@ RULE_BROKEN(CLK_003)
  */
 RULE_KEPT(CLK_003)
 {
+    DXGKARG_RESETENGINE engine = {0};
+
     prepare(rig);
     calibrate(rig, 0, 0xfffffff0);
     calibrate(rig, 1, 50);
@@ -109,6 +111,8 @@ RULE_KEPT(CLK_003)
     miniport_set_power_state(rig->top, 0, PowerDeviceD3, PowerActionSleep);
     miniport_set_power_state(rig->top, 0, PowerDeviceD0, PowerActionNone);
     calibrate(rig, 0, 3);
+    miniport_reset_engine(rig->top, NULL, &engine);
+    calibrate(rig, 0, 1);
 }
 
 RULE_BROKEN(CLK_004)
@@ -157,10 +161,27 @@ static void irql_and_both_sides_of_the_call_count(void **state)
     play(DISPATCH_LEVEL, 6, false, RULE_NONE); /* nobody tells the time */
 }
 
+/* The rig's driver has no component, which is another rule's business. */
+static void a_clock_may_begin_anew_where_power_was_saved(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    prepare(rig);
+    calibrate(rig, 0, 3);
+    miniport_set_power_component_f_state(rig->top, NULL, &(const struct miniport_f_state){0, 1});
+    calibrate(rig, 0, 2);
+    rig_expect_only(rig, RULE_PWC_006);
+    rig_fini(rig);
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(irql_and_both_sides_of_the_call_count),
+        cmocka_unit_test(a_clock_may_begin_anew_where_power_was_saved),
     };
 
     return RIG_RUN_TESTS(tests);
