@@ -34,7 +34,9 @@ for case in "$@"; do
             failures=$((failures + 1))
             continue
         fi
+        # Clocks are calibrated by the machine's time, whatever the case does.
         awk -v parts="$parts" '
+            /^CalibrateGpuClock/ { next }
             /^# start$/ { part = "start" }
             /^# play$/  { part = "play" }
             /^# end$/   { part = "end" }

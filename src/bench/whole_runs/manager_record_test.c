@@ -220,9 +220,13 @@ static void add(struct sums *sums, const struct record_reader *reader,
         sums->running[RECORD_FIELDS(packet_begins, item)->node % NODES] =
             RECORD_FIELDS(packet_begins, item)->number;
         break;
-    case RECORD_KIND_packet_ends:
-        sums->running[RECORD_FIELDS(packet_ends, item)->node % NODES] = 0;
+    case RECORD_KIND_packet_ends: {
+        const struct record_packet_ends *ends = RECORD_FIELDS(packet_ends, item);
+
+        if (sums->running[ends->node % NODES] == ends->number) /* else one that never began */
+            sums->running[ends->node % NODES] = 0;
         break;
+    }
     case RECORD_KIND_fence_value:
         add_fence_value(sums, RECORD_FIELDS(fence_value, item));
         break;
