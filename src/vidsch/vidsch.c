@@ -980,7 +980,7 @@ static uint64_t check_node(const struct vidsch *vidsch, unsigned node_index)
 
     /* Nothing that could go is left behind, except while the loop is on its way to it. */
     ASSERT(vidsch->is_running || in_flight == node->most_in_flight || node->is_preempting ||
-           vidsch->gate != VIDSCH_OPEN ||
+           node->is_off || vidsch->gate != VIDSCH_OPEN ||
            (list_is_empty(&node->ready[0]) && list_is_empty(&node->ready[1])));
     list_for_each (packet, &node->resubmit, struct vidsch_packet, node) {
         ASSERT(packet->is_paging && packet->context->node == node_index);
