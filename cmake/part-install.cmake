@@ -45,7 +45,8 @@ endif()
 install(DIRECTORY include/vidmm/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vidmm COMPONENT libvidmm-dev)
 install(FILES src/base/services.h src/base/api.h src/base/names.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vidmm/base
         COMPONENT libvidmm-dev)
-install(FILES src/miniport/miniport.h src/miniport/display_request.h src/miniport/memory_request.h src/miniport/raw.h
+install(FILES src/miniport/miniport.h src/miniport/display_request.h src/miniport/memory_request.h
+                  src/miniport/power_request.h src/miniport/raw.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vidmm/miniport COMPONENT libvidmm-dev)
 install(DIRECTORY include/wdk/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/drydock/wdk COMPONENT drydock-headers)
 install(DIRECTORY include/drydock/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/drydock COMPONENT drydock-headers)
