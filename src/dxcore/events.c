@@ -74,14 +74,16 @@ static bool start(struct wait *wait)
     return has_started;
 }
 
-/* The arrays may change once the call has returned. */
-static void keep_arrays(struct wait *wait,
-                        const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments)
+/*
+ * The arrays may change once the call has returned. What arguments point at may change at any time:
+ * the count is that of the copy, which the server has found to be small enough.
+ */
+static void keep_arrays(struct wait *wait)
 {
-    const UINT count = arguments->ObjectCount;
+    const UINT count = wait->arguments.ObjectCount;
 
-    memcpy(wait->handles, arguments->ObjectHandleArray, count * sizeof wait->handles[0]);
-    memcpy(wait->values, arguments->FenceValueArray, count * sizeof wait->values[0]);
+    memcpy(wait->handles, wait->arguments.ObjectHandleArray, count * sizeof wait->handles[0]);
+    memcpy(wait->values, wait->arguments.FenceValueArray, count * sizeof wait->values[0]);
     wait->arguments.ObjectHandleArray = wait->handles;
     wait->arguments.FenceValueArray = wait->values;
 }
@@ -108,8 +110,7 @@ NTSTATUS events_wait(const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments
     status =
         connection_call(D3DKMT_FN_WaitForSynchronizationObjectFromCpu, &wait->arguments, caller);
     if (status == STATUS_PENDING) {
-        /* The server has looked at the arrays: there are at most so many. */
-        keep_arrays(wait, arguments);
+        keep_arrays(wait);
         wait->arguments.hAsyncEvent = (HANDLE)(number + 1);
         if (start(wait))
             return STATUS_SUCCESS;

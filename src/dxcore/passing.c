@@ -164,8 +164,7 @@ static void ask_for_memory(D3DKMT_HANDLE adapter)
         passing.local_bytes = query.Budget / 4096 * 4096;
 }
 
-/* A wait with an event is one call here: where it begins (D3DKMT_MOST_EVENT_WAITS is ours alone).
- */
+/* A wait with an event is one call here, where it begins: that it is two is our own front's way. */
 static void tell_of_call(const struct client_call *made)
 {
     D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait;
@@ -177,7 +176,6 @@ static void tell_of_call(const struct client_call *made)
         wait.hAsyncEvent = NULL;
         call->arguments = &wait;
     }
-
     if (call->function == D3DKMT_FN_CreateAllocation2 && NT_SUCCESS(call->status))
         tell_created(call->arguments);
     recorder_case_before(passing.recorder, the_client(), call);

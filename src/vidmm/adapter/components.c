@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-#define DEBOUNCE_NS     UINT64_C(100000) /* before an idle component goes down; NoDebounce: at once */
+#define DEBOUNCE_NS     UINT64_C(100000) /* before an idle component goes down (NoDebounce: 0) */
 #define UNIT_NS         100u             /* of the times that drivers tell */
 #define MOST_COMPONENTS 256u
 

@@ -48,22 +48,32 @@ NTSTATUS vidmm_escape(struct vidmm *vidmm, struct vidmm_escape *escape)
     return status;
 }
 
-NTSTATUS vidmm_node_metadata(struct vidmm *vidmm, unsigned node,
-                             DXGKARG_GETNODEMETADATA *out_metadata)
-{
-    struct miniport_node asked = {.NodeOrdinalAndAdapterIndex = node};
-    NTSTATUS status;
+/* ---- Nodes ----------------------------------------------------------------------------------- */
 
-    memset(out_metadata, 0, sizeof *out_metadata);
+/* Whether there is such a node, and a driver that can be asked of it. */
+static NTSTATUS may_ask_of(const struct vidmm *vidmm, unsigned node, enum miniport_ddi ddi)
+{
     if (!NT_SUCCESS(vidmm->refusal))
         return vidmm->refusal;
     if (node >= vidmm->caps.node_count)
         return STATUS_INVALID_PARAMETER;
     if (vidmm->power.state == POWER_EXCLUSIVE) /* IOMMU-001 */
         return STATUS_INVALID_DEVICE_STATE;
-    if (vidmm->caps.interface_version < DXGKDDI_INTERFACE_VERSION_WDDM1_3 ||
-        !miniport_has(vidmm->miniport, MINIPORT_DDI_GetNodeMetadata))
-        return STATUS_NOT_SUPPORTED;
+    return vidmm->caps.interface_version < DXGKDDI_INTERFACE_VERSION_WDDM1_3 ||
+                   !miniport_has(vidmm->miniport, ddi)
+               ? STATUS_NOT_SUPPORTED
+               : STATUS_SUCCESS;
+}
+
+NTSTATUS vidmm_node_metadata(struct vidmm *vidmm, unsigned node,
+                             DXGKARG_GETNODEMETADATA *out_metadata)
+{
+    struct miniport_node asked = {.NodeOrdinalAndAdapterIndex = node};
+    NTSTATUS status = may_ask_of(vidmm, node, MINIPORT_DDI_GetNodeMetadata);
+
+    memset(out_metadata, 0, sizeof *out_metadata);
+    if (!NT_SUCCESS(status))
+        return status;
     vidmm->callback_depth++;
     status = miniport_get_node_metadata(vidmm->miniport, NULL, &asked);
     vidmm->callback_depth--;
@@ -77,18 +87,13 @@ NTSTATUS vidmm_calibrate_clock(struct vidmm *vidmm, unsigned node,
                                DXGKARG_CALIBRATEGPUCLOCK *out_calibration)
 {
     struct miniport_clock clock = {.NodeOrdinal = node};
-    NTSTATUS status;
+    NTSTATUS status = may_ask_of(vidmm, node, MINIPORT_DDI_CalibrateGpuClock);
 
     memset(out_calibration, 0, sizeof *out_calibration);
-    if (!NT_SUCCESS(vidmm->refusal))
-        return vidmm->refusal;
-    if (node >= vidmm->caps.node_count)
-        return STATUS_INVALID_PARAMETER;
-    if (vidmm->power.state != POWER_ON)
+    if (!NT_SUCCESS(status))
+        return status;
+    if (vidmm->power.state != POWER_ON) /* the clock may stand still */
         return STATUS_INVALID_DEVICE_STATE;
-    if (vidmm->caps.interface_version < DXGKDDI_INTERFACE_VERSION_WDDM1_3 ||
-        !miniport_has(vidmm->miniport, MINIPORT_DDI_CalibrateGpuClock))
-        return STATUS_NOT_SUPPORTED;
     vidmm->callback_depth++;
     status = miniport_calibrate_gpu_clock(vidmm->miniport, NULL, &clock);
     vidmm->callback_depth--;
@@ -97,6 +102,8 @@ NTSTATUS vidmm_calibrate_clock(struct vidmm *vidmm, unsigned node,
         *out_calibration = clock.calibration;
     return status;
 }
+
+/* ---- Debug reports --------------------------------------------------------------------------- */
 
 NTSTATUS vidmm_collect_debug_info(struct vidmm *vidmm, uint32_t reason, void *buffer,
                                   uint32_t bytes)
