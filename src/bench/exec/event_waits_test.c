@@ -7,13 +7,21 @@
 #define WAIT_ANY    1u
 #define NO_SUCH_ONE 90u
 
-static D3DKMT_HANDLE make_fence(struct test_client *client)
+static D3DKMT_HANDLE make_fence_at(struct test_client *client, UINT64 **out_value)
 {
     D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = {.hDevice = client->device,
                                                   .Info.Type = D3DDDI_MONITORED_FENCE};
 
     assert_int_equal(TEST_CALL(client, CreateSynchronizationObject2, &create), STATUS_SUCCESS);
+    *out_value = create.Info.MonitoredFence.FenceValueCPUVirtualAddress;
     return create.hSyncObject;
+}
+
+static D3DKMT_HANDLE make_fence(struct test_client *client)
+{
+    UINT64 *value;
+
+    return make_fence_at(client, &value);
 }
 
 static NTSTATUS await(struct test_client *client, UINT64 event, UINT count,
@@ -64,7 +72,7 @@ static void reach(struct exec_session *session)
 {
     struct test_client client;
     const UINT64 values[2] = {1, 3}, zero = 0;
-    D3DKMT_HANDLE fences[2];
+    D3DKMT_HANDLE fences[2], again;
 
     test_client_start(&client, session);
     fences[0] = make_fence(&client);
@@ -93,7 +101,15 @@ static void reach(struct exec_session *session)
     assert_int_equal(end_of(&client, AN_EVENT), STATUS_SUCCESS);
     expect_silence();
 
-    /* Of the GPU, of whose signal nobody has been told when the fence goes. */
+    /* A wait that is over is nobody's when its fence goes, whatever the value is by then. */
+    again = make_fence(&client);
+    assert_int_equal(await(&client, AN_EVENT, 1, &again, values, 0), STATUS_PENDING);
+    signal(&client, again, 1, 0);
+    signal(&client, again, 0, 1);
+    assert_int_equal(end_of(&client, AN_EVENT), STATUS_SUCCESS);
+    destroy_fence(&client, again);
+    expect_silence();
+
     assert_int_equal(await(&client, AN_EVENT, 1, &fences[1], &(const UINT64){4}, 0),
                      STATUS_PENDING);
     assert_int_equal(TEST_CALL(&client, SignalSynchronizationObjectFromGpu,
@@ -113,6 +129,28 @@ static void reach(struct exec_session *session)
 static void what_is_reached_counts_whatever_follows(void **state)
 {
     test_on_board(ROOM_MIB * MIB, reach);
+}
+
+/* As the GPU does it: the value is in memory, and the front has not looked when the fence goes. */
+static void write_unseen(struct exec_session *session)
+{
+    struct test_client client;
+    const UINT64 one = 1;
+    D3DKMT_HANDLE fence;
+    UINT64 *value;
+
+    test_client_start(&client, session);
+    fence = make_fence_at(&client, &value);
+    assert_int_equal(await(&client, AN_EVENT, 1, &fence, &one, 0), STATUS_PENDING);
+    *value = 1;
+    destroy_fence(&client, fence);
+    assert_int_equal(end_of(&client, AN_EVENT), STATUS_SUCCESS);
+    test_client_close(&client);
+}
+
+static void a_value_that_nobody_has_looked_at_counts(void **state)
+{
+    test_on_board(ROOM_MIB * MIB, write_unseen);
 }
 
 static void lose(struct exec_session *session)
@@ -164,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_reached_counts_whatever_follows),
+        cmocka_unit_test(a_value_that_nobody_has_looked_at_counts),
         cmocka_unit_test(a_wait_ends_with_its_fence_and_a_rule_tells_of_it),
         cmocka_unit_test(a_process_has_so_many_waits_and_no_more),
     };

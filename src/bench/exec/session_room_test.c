@@ -112,6 +112,7 @@ static uint64_t local_in_use(struct test_client *client, uint64_t *out_own)
 {
     D3DKMT_QUERYSTATISTICS query;
     uint64_t bytes = 0;
+    unsigned apertures = 0;
     ULONG count;
 
     assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_ADAPTER, 0, &query), STATUS_SUCCESS);
@@ -121,6 +122,8 @@ static uint64_t local_in_use(struct test_client *client, uint64_t *out_own)
     *out_own = 0;
     for (ULONG id = 0; id < count; id++) {
         assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_SEGMENT, id, &query), STATUS_SUCCESS);
+        assert_true(query.QueryResult.SegmentInformation.CommitLimit > 0);
+        apertures += query.QueryResult.SegmentInformation.Aperture != 0;
         if (query.QueryResult.SegmentInformation.Aperture)
             continue;
         bytes += query.QueryResult.SegmentInformation.BytesResident;
@@ -129,6 +132,7 @@ static uint64_t local_in_use(struct test_client *client, uint64_t *out_own)
                          STATUS_SUCCESS);
         *out_own += query.QueryResult.ProcessSegmentInformation.BytesCommitted;
     }
+    assert_int_equal(apertures, 1); /* the last one is among them */
     assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT, count, &query),
                      STATUS_INVALID_PARAMETER);
     assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_SEGMENT, count, &query),
@@ -320,6 +324,28 @@ static void budgets(struct exec_session *session)
     assert_int_equal(TEST_CALL(&a, UnregisterTrimNotification, &end), STATUS_INVALID_PARAMETER);
     assert_false(d3dkmt_wants_trims(session->front));
     test_client_close(&a);
+}
+
+/* A process without a device has no share, and all of the group as its budget: both calls say so.
+ */
+static void ask_before_a_device(struct exec_session *session)
+{
+    D3DKMT_QUERYSTATISTICS query;
+    struct test_client client;
+
+    test_client_open(&client, session);
+    assert_int_equal(ask(&client, D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT_GROUP,
+                         D3DKMT_MEMORY_SEGMENT_GROUP_LOCAL, &query),
+                     STATUS_SUCCESS);
+    assert_true(budget_of(&client).Budget > 0);
+    assert_int_equal(query.QueryResult.ProcessSegmentGroupInformation.Budget,
+                     budget_of(&client).Budget);
+    test_client_close(&client);
+}
+
+static void two_calls_tell_one_budget_before_there_is_a_device(void **state)
+{
+    test_on_board(16 * MIB, ask_before_a_device);
 }
 
 static void budgets_follow_processes_and_reservations(void **state)
@@ -682,6 +708,7 @@ int main(void)
         cmocka_unit_test(who_finds_no_room_waits_until_somebody_gives_some_up),
         cmocka_unit_test(the_board_is_told),
         cmocka_unit_test(statistics_and_clocks_are_told),
+        cmocka_unit_test(two_calls_tell_one_budget_before_there_is_a_device),
         cmocka_unit_test(budgets_follow_processes_and_reservations),
         cmocka_unit_test(references_are_counted_and_none_is_given_back_twice),
         cmocka_unit_test(who_does_not_fit_beside_another_takes_turns),
