@@ -92,6 +92,25 @@ BOOLEAN refkmd_is_on(const struct refkmd_adapter *adapter, UINT ordinal)
            refkmd_read(adapter, SGPU_REG_NODE(ordinal) + SGPU_NODE_POWER) == 0;
 }
 
+struct transition {
+    struct refkmd_adapter *adapter;
+    UINT ordinal, state;
+    BOOLEAN is_reset; /* which has ended it */
+    BOOLEAN has_ended;
+};
+
+static BOOLEAN NTAPI begin_at_device_irql(PVOID context)
+{
+    const struct transition *transition = context;
+    struct refkmd_node *node = &transition->adapter->nodes[transition->ordinal];
+
+    node->power = transition->state;
+    node->is_switching = refkmd_has_slow_components(transition->adapter);
+    refkmd_write(transition->adapter, SGPU_REG_NODE(transition->ordinal) + SGPU_NODE_POWER,
+                 transition->state);
+    return TRUE;
+}
+
 /*
  * Called at any level up to DISPATCH_LEVEL. An engine has nothing to save: each submission writes
  * all registers that it needs. Keeps PWC-005, PWC-008.
@@ -99,34 +118,46 @@ BOOLEAN refkmd_is_on(const struct refkmd_adapter *adapter, UINT ordinal)
 NTSTATUS NTAPI RefKmdSetPowerComponentFState(IN_CONST_HANDLE DriverContext, UINT ComponentIndex,
                                              UINT FState)
 {
-    struct refkmd_adapter *adapter = DriverContext;
+    struct transition transition = {DriverContext, ComponentIndex, FState, FALSE, FALSE};
 
-    if (ComponentIndex >= component_count(adapter))
+    if (ComponentIndex >= component_count(transition.adapter))
         return STATUS_INVALID_PARAMETER;
-    if (is_engine(adapter, ComponentIndex)) {
-        adapter->nodes[ComponentIndex].power = FState;
-        adapter->nodes[ComponentIndex].is_switching = refkmd_has_slow_components(adapter);
-        refkmd_write(adapter, SGPU_REG_NODE(ComponentIndex) + SGPU_NODE_POWER, FState);
-    }
+    if (is_engine(transition.adapter, ComponentIndex))
+        refkmd_synchronize(transition.adapter, begin_at_device_irql, &transition);
     return STATUS_SUCCESS;
 }
 
+static BOOLEAN NTAPI end_at_device_irql(PVOID context)
+{
+    struct transition *transition = context;
+    struct refkmd_node *node = &transition->adapter->nodes[transition->ordinal];
+    const ULONG power = SGPU_REG_NODE(transition->ordinal) + SGPU_NODE_POWER;
+
+    transition->has_ended =
+        node->is_switching &&
+        (transition->is_reset || refkmd_read(transition->adapter, power) == node->power);
+    if (transition->has_ended)
+        node->is_switching = FALSE;
+    return TRUE;
+}
+
 /*
- * Once for each transition (PWC-008, PWC-009). In the DPC, which may be another one's and come
- * before the register is written: the power that is there says which transition has ended.
+ * Once for each transition (PWC-008, PWC-009). The DPC may be another one's, so the power that is
+ * there says which transition has ended. It does so from the write of the register on alone: an
+ * engine that was reset while it was off has the power of F0 before it is told to go there.
  */
 void refkmd_complete_components(struct refkmd_adapter *adapter, BOOLEAN is_reset)
 {
     UINT i;
 
     for (i = 0; i < adapter->node_count; i++) {
+        struct transition transition = {adapter, i, 0, is_reset, FALSE};
+
         if (!adapter->nodes[i].is_switching)
             continue;
-        if (!is_reset &&
-            refkmd_read(adapter, SGPU_REG_NODE(i) + SGPU_NODE_POWER) != adapter->nodes[i].power)
-            continue;
-        adapter->nodes[i].is_switching = FALSE;
-        adapter->dxgkrnl.DxgkCbCompleteFStateTransition(adapter->dxgkrnl.DeviceHandle, i);
+        refkmd_synchronize(adapter, end_at_device_irql, &transition);
+        if (transition.has_ended)
+            adapter->dxgkrnl.DxgkCbCompleteFStateTransition(adapter->dxgkrnl.DeviceHandle, i);
     }
 }
 
