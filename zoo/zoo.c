@@ -5,13 +5,14 @@
 #include <string.h>
 
 static const struct zoo_defect *const tables[] = {
-    zoo_status_defects,   zoo_buffer_defects,       zoo_multipass_defects,
-    zoo_transfer_defects, zoo_aperture_defects,     zoo_table_defects,
-    zoo_submit_defects,   zoo_present_defects,      zoo_fence_defects,
-    zoo_display_defects,  zoo_stop_defects,         zoo_caps_defects,
-    zoo_observed_defects, zoo_drawn_defects,        zoo_drawn_paging_defects,
-    zoo_fault_defects,    zoo_memory_defects,       zoo_device_memory_defects,
-    zoo_queue_defects,    zoo_display_only_defects, zoo_component_defects,
+    zoo_status_defects,    zoo_buffer_defects,       zoo_multipass_defects,
+    zoo_transfer_defects,  zoo_aperture_defects,     zoo_table_defects,
+    zoo_submit_defects,    zoo_present_defects,      zoo_fence_defects,
+    zoo_display_defects,   zoo_stop_defects,         zoo_caps_defects,
+    zoo_observed_defects,  zoo_drawn_defects,        zoo_drawn_paging_defects,
+    zoo_fault_defects,     zoo_memory_defects,       zoo_device_memory_defects,
+    zoo_queue_defects,     zoo_display_only_defects, zoo_component_defects,
+    zoo_save_area_defects,
 };
 
 static const struct zoo_defect *const lawful[] = {

@@ -9,7 +9,8 @@ extern const struct zoo_defect zoo_status_defects[], zoo_buffer_defects[], zoo_m
     zoo_present_defects[], zoo_fence_defects[], zoo_display_defects[], zoo_stop_defects[],
     zoo_caps_defects[], zoo_observed_defects[], zoo_drawn_defects[], zoo_fault_defects[],
     zoo_memory_defects[], zoo_drawn_paging_defects[], zoo_device_memory_defects[],
-    zoo_queue_defects[], zoo_display_only_defects[], zoo_component_defects[];
+    zoo_queue_defects[], zoo_display_only_defects[], zoo_component_defects[],
+    zoo_save_area_defects[];
 extern const struct zoo_defect zoo_lawful_paging[], zoo_lawful_work[], zoo_lawful_memory[];
 
 /* The first version of the bench that finds them. */

@@ -80,9 +80,11 @@
 #define SGPU_REG_TRAITS           0x0a0u /* 4 r  SGPU_TRAIT_*: what local memory is           */
 #define SGPU_REG_PROTECTED_OFFSET 0x0a8u /* 8 r  what only protected content may use: page    */
 #define SGPU_REG_PROTECTED_SIZE   0x0b0u /* 8 r  ... multiples; its last page is the node's   */
-#define SGPU_REG_PICTURE_OFFSET   0x0f0u /* 8 r  where firmware has left its picture: page    */
-#define SGPU_REG_PICTURE_SIZE     0x0f8u /* 8 r  ... multiples                                */
-#define SGPU_REG_WINDOW_SLOT      0x0d0u /* 4 w  which page of BAR 1 (SGPU_STRAP_HOST_APERTURE)  */
+#define SGPU_REG_OWN_SIZE         0x0b8u /* 8 r  bytes at the end of what BAR 1 reaches that  */
+                                         /*      are the driver's own                          */
+#define SGPU_REG_PICTURE_OFFSET 0x0f0u   /* 8 r  where firmware has left its picture: page    */
+#define SGPU_REG_PICTURE_SIZE   0x0f8u   /* 8 r  ... multiples                                */
+#define SGPU_REG_WINDOW_SLOT    0x0d0u   /* 4 w  which page of BAR 1 (SGPU_STRAP_HOST_APERTURE)  */
 #define SGPU_REG_WINDOW_PAGE                                                                       \
     0x0d4u /* 4 w  ... shows this page of local memory, or, with                                   \
             *      SGPU_WINDOW_NOTHING, none */

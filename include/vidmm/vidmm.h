@@ -549,6 +549,14 @@ bool vidmm_has_page_tables(const struct vidmm *vidmm);
 /* How many paging buffers there are, and the bytes of each. Valid after vidmm_start(). */
 void vidmm_paging_buffers(const struct vidmm *vidmm, unsigned *out_count, uint32_t *out_bytes);
 
+/*
+ * How much system memory the driver wants for what it keeps in local memory beside allocations, in
+ * bytes (DXGK_FRAMEBUFFERSAVEAREA.MaximumSize; 0: none). Who answers the driver's callbacks takes
+ * it before the first sleep (DxgkCbPinFrameBufferForSave,
+ * nc-d3dkmddi-dxgkcb_pinframebufferforsave). Valid after vidmm_start().
+ */
+uint64_t vidmm_save_area_bytes(const struct vidmm *vidmm);
+
 /* The invariant walk: aborts (debug) on the first that does not hold, else true. */
 bool vidmm_check(const struct vidmm *vidmm);
 

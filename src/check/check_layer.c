@@ -475,12 +475,15 @@ static NTSTATUS watch_memory(struct miniport_host *host,
 {
     struct check_layer *layer = layer_of_host(host);
     const uint64_t event = next_event(layer->check);
+    const uint64_t offset =
+        request->kind == MINIPORT_MEMORY_map_save_area ? request->map_save_area->Offset : 0;
     NTSTATUS status = layer->host.upper->ops->memory(layer->host.upper, request);
 
     show_callback(layer->check, &(struct check_callback){.event = event,
                                                          .callback = TRACE_CALLBACK_memory,
                                                          .data = request,
-                                                         .status = status});
+                                                         .status = status,
+                                                         .offset = offset});
     return status;
 }
 

@@ -69,6 +69,7 @@ struct check_callback {
     NTSTATUS status;   /* what the kernel answered, where it did already */
     void *result;      /* GetHandleData: what it gave; Reserve: the process; Destroy: the handle */
     HANDLE gone;       /* Destroy: the driver's handle of what went; NULL: not known */
+    uint64_t offset;   /* MapFrameBufferPointer: Offset, as the driver said it */
     bool has_returned; /* UpdateContextAllocation, which is shown before and after */
     const struct check_call *outer; /* the DDI in whose middle it was made, NULL: none */
 };
@@ -153,6 +154,7 @@ struct check_watcher {
     X(check_scheduling_log_watcher)                                                                \
     X(check_loan_watcher)                                                                          \
     X(check_device_memory_watcher)                                                                 \
+    X(check_save_area_watcher)                                                                     \
     X(check_modes_watcher)                                                                         \
     X(check_reserved_watcher)
 /* clang-format on */

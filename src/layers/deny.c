@@ -140,6 +140,21 @@ static NTSTATUS deny_reserve_range(struct miniport_host *host, HANDLE process,
     return miniport_host_forward_ops.reserve_gpu_virtual_address_range(host, process, range);
 }
 
+/* A driver that asks again has no better hope, so there is no grace. */
+static NTSTATUS deny_memory(struct miniport_host *host,
+                            const struct miniport_memory_request *request)
+{
+    struct deny_layer *deny = deny_of(host);
+    const bool is_pin = request->kind == MINIPORT_MEMORY_pin_save_area ||
+                        request->kind == MINIPORT_MEMORY_pin_save_area_2;
+
+    if (is_pin && (deny->kinds & DENY_SAVE_AREA) && rng_chance(&deny->rng, 1, 2)) {
+        deny->count++;
+        return STATUS_NO_MEMORY;
+    }
+    return miniport_host_forward_ops.memory(host, request);
+}
+
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 static void deny_set_host(struct miniport *self, struct miniport_host *host)
@@ -176,6 +191,7 @@ NTSTATUS deny_layer_create(const struct base_services *services, unsigned kinds,
     deny->host_ops.get_device_information = deny_get_device_information;
     deny->host_ops.map_memory = deny_map_memory;
     deny->host_ops.reserve_gpu_virtual_address_range = deny_reserve_range;
+    deny->host_ops.memory = deny_memory;
     deny->host_ops.create_context_allocation = deny_create_context_allocation;
     deny->host_ops.map_context_allocation = deny_map_context_allocation;
     deny->host_ops.update_context_allocation = deny_update_context_allocation;

@@ -11,7 +11,9 @@
  *            DxgkCbMapContextAllocation or DxgkCbUpdateContextAllocation finds no memory; the next
  *            DENY_GRACE calls of these are carried out, so that whoever asks again comes through.
  *            DENY_RESERVED_RANGES: the same of DxgkCbReserveGpuVirtualAddressRange, for processes
- *            of applications; that of the paging process is a part of the start. Which calls: the
+ *            of applications; that of the paging process is a part of the start. DENY_SAVE_AREA:
+ *            half of the calls of DxgkCbPinFrameBufferForSave and its successor find no memory.
+ *            Which calls: the
  *            seed's choice. A callback that fails does not reach the kernel, and leaves its
  *            structure alone. The callbacks that never fail have no documented failure that a
  *            correct call can meet: DxgkCbUnmapMemory, DxgkCbDestroyContextAllocation,
@@ -23,7 +25,8 @@
  * Source     dispmprt.h: nc-dispmprt-dxgkcb_get_device_information, -dxgkcb_map_memory; d3dkmddi.h:
  *            nc-dxgkcb_createcontextallocation, -mapcontextallocation, -updatecontextallocation
  *            (each: "one of the error codes of ntstatus.h"),
- *            nc-dxgkcb_reservegpuvirtualaddressrange.
+ *            nc-dxgkcb_reservegpuvirtualaddressrange,
+ *            ns-d3dkmddi-_dxgkargcb_mapframebufferpointer (of a pin that fails).
  */
 #ifndef DRYDOCK_LAYERS_DENY_H
 #define DRYDOCK_LAYERS_DENY_H
@@ -37,6 +40,7 @@ enum deny_kind {
     DENY_START = 1 << 0,
     DENY_CONTEXT_ALLOCATIONS = 1 << 1,
     DENY_RESERVED_RANGES = 1 << 2,
+    DENY_SAVE_AREA = 1 << 3,
 };
 
 #define DENY_GRACE 8u /* calls that are carried out behind one that is not */

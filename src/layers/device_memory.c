@@ -13,6 +13,7 @@ struct device_memory_layer {
     /* What the driver has; NULL: nothing of the kind. */
     HANDLE pages[2], contiguous[2], mapped;
     PMDL own; /* of `mapped` */
+    SIZE_T save_area_bytes;
     struct object {
         HANDLE object, adapter;
         void *view;
@@ -182,6 +183,51 @@ static void give_object_back(struct device_memory_layer *layer, struct object *o
     *object = (struct object){0};
 }
 
+/* ---- The save area --------------------------------------------------------------------------- */
+
+static NTSTATUS hear_answer(struct miniport *self, HANDLE object,
+                            const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = miniport_forward_query_adapter_info(self, object, arg);
+
+    if (NT_SUCCESS(status) && arg->Type == DXGKQAITYPE_FRAMEBUFFERSAVESIZE)
+        layer_of(self)->save_area_bytes =
+            ((const DXGK_FRAMEBUFFERSAVEAREA *)arg->pOutputData)->MaximumSize;
+    return status;
+}
+
+/* The last piece, and the first page for the device, which are given back at once. */
+static void use_save_area(struct device_memory_layer *layer)
+{
+    DXGKARGCB_MAPFRAMEBUFFERPOINTER map = {.Size = PAGE_SIZE,
+                                           .Offset = layer->save_area_bytes - PAGE_SIZE};
+    DXGKARGCB_PINFRAMEBUFFERFORSAVE2 pin = {.CommitSize = PAGE_SIZE, .Flags.PreferContiguous = 1};
+    DXGKARGCB_UNMAPFRAMEBUFFERPOINTER unmap = {0};
+    const DXGKARGCB_UNPINFRAMEBUFFERFORSAVE unpin = {0};
+
+    if (NT_SUCCESS(ASK(layer, map_save_area, &map))) {
+        memset((char *)map.pBaseAddress + map.Offset, PATTERN, PAGE_SIZE);
+        unmap.pBaseAddress = map.pBaseAddress;
+        ASK(layer, unmap_save_area, &unmap);
+    }
+    if (NT_SUCCESS(ASK(layer, pin_save_area_2, &pin)))
+        ASK(layer, unpin_save_area, &unpin);
+    else if (NT_SUCCESS(ASK(layer, map_save_area, &map)))
+        ASK(layer, unmap_save_area,
+            &(DXGKARGCB_UNMAPFRAMEBUFFERPOINTER){.pBaseAddress = map.pBaseAddress});
+}
+
+static NTSTATUS change_power(struct miniport *self, ULONG uid, DEVICE_POWER_STATE state,
+                             POWER_ACTION action)
+{
+    struct device_memory_layer *layer = layer_of(self);
+
+    if (state != PowerDeviceD0 && layer->save_area_bytes &&
+        miniport_interface_version(self->next) >= DXGKDDI_INTERFACE_VERSION_WDDM2_9)
+        use_save_area(layer);
+    return miniport_set_power_state(self->next, uid, state, action);
+}
+
 /* ---- The layer ------------------------------------------------------------------------------- */
 
 static NTSTATUS start(struct miniport *self, const DXGK_START_INFO *info, ULONG *sources,
@@ -229,5 +275,7 @@ NTSTATUS device_memory_layer_create(const struct base_services *services, struct
     layer->layer.ops.start_device = start;
     layer->layer.ops.stop_device = stop;
     layer->layer.ops.set_host = keep_host;
+    layer->layer.ops.query_adapter_info = hear_answer;
+    layer->layer.ops.set_power_state = change_power;
     return STATUS_SUCCESS;
 }

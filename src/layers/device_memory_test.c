@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "nt/memory/device_memory.h"
+#include "nt/memory/save_area.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,11 +59,24 @@ static NTSTATUS driver_stop(struct miniport *self)
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS driver_query(struct miniport *self, HANDLE object,
+                             const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    ((DXGK_FRAMEBUFFERSAVEAREA *)arg->pOutputData)->MaximumSize = 3 * PAGE_SIZE;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS driver_power(struct miniport *self, ULONG uid, DEVICE_POWER_STATE state,
+                             POWER_ACTION action)
+{
+    return STATUS_SUCCESS;
+}
+
 static void driver_set_host(struct miniport *self, struct miniport_host *host)
 {
 }
 
-/* Starts and stops a device; gives how many things the driver had in between. */
+/* Starts a device, lets it sleep and stops it; gives how many things the driver had in between. */
 static uint64_t play(struct kernel *kernel, ULONG level, unsigned lacking)
 {
     static const struct miniport_host_ops host_ops = {.memory = give};
@@ -73,6 +87,10 @@ static uint64_t play(struct kernel *kernel, ULONG level, unsigned lacking)
     uint64_t had, left, bytes, free_pages;
     ULONG sources, children;
     const struct nt_host host = {0};
+    DXGK_FRAMEBUFFERSAVEAREA area = {0};
+    const DXGKARG_QUERYADAPTERINFO query = {.Type = DXGKQAITYPE_FRAMEBUFFERSAVESIZE,
+                                            .pOutputData = &area,
+                                            .OutputDataSize = sizeof area};
 
     memset(kernel, 0, sizeof *kernel);
     kernel->lacking = lacking;
@@ -88,6 +106,8 @@ static uint64_t play(struct kernel *kernel, ULONG level, unsigned lacking)
     ops.interface_version = driver_version;
     ops.start_device = driver_start;
     ops.stop_device = driver_stop;
+    ops.query_adapter_info = driver_query;
+    ops.set_power_state = driver_power;
     ops.set_host = driver_set_host;
     assert_int_equal(device_memory_layer_create(base_services_libc(), &driver, &layer), 0);
     miniport_set_host(layer, &kernel->host);
@@ -97,6 +117,13 @@ static uint64_t play(struct kernel *kernel, ULONG level, unsigned lacking)
     assert_int_equal(nt_device_memory_count(kernel->nt, &bytes), 0);
     assert_int_equal(miniport_start_device(layer, &info, &sources, &children), STATUS_SUCCESS);
     had = nt_device_memory_count(kernel->nt, &bytes);
+    assert_int_equal(miniport_set_power_state(layer, 0, PowerDeviceD3, PowerActionSleep), 0);
+    assert_int_equal(kernel->asked[MINIPORT_MEMORY_pin_save_area_2], 0);
+    assert_int_equal(miniport_query_adapter_info(layer, NULL, &query), STATUS_SUCCESS);
+    assert_true(nt_set_save_area(kernel->nt, area.MaximumSize));
+    assert_int_equal(miniport_set_power_state(layer, 0, PowerDeviceD3, PowerActionSleep), 0);
+    assert_int_equal(miniport_set_power_state(layer, 0, PowerDeviceD0, PowerActionNone), 0);
+    assert_true(nt_set_save_area(kernel->nt, 0));
     assert_int_equal(miniport_stop_device(layer), STATUS_SUCCESS);
     left = nt_device_memory_count(kernel->nt, &bytes);
     assert_int_equal(left, 0);
@@ -116,12 +143,16 @@ static void each_version_asks_by_its_own_callbacks(void **state)
     assert_int_equal(play(&kernel, DXGKDDI_INTERFACE_VERSION_WDDM2_3, 0), 0);
     assert_int_equal(play(&kernel, DXGKDDI_INTERFACE_VERSION_WDDM2_4, 0), 5);
     for (unsigned kind = 0; kind < MINIPORT_MEMORY_COUNT; kind++)
-        assert_int_equal(kernel.asked[kind], !miniport_memory_is_old(kind)    ? 0
+        assert_int_equal(kernel.asked[kind], kind > MINIPORT_MEMORY_unmap_mdl ? 0
                                              : kind < MINIPORT_MEMORY_map_mdl ? 2
                                                                               : 1);
     assert_int_equal(play(&kernel, DXGKDDI_INTERFACE_VERSION_WDDM2_9, 0), 4);
     for (unsigned kind = MINIPORT_MEMORY_create_object; kind < MINIPORT_MEMORY_COUNT; kind++)
-        assert_true(kernel.asked[kind] > 0);
+        assert_true(kernel.asked[kind] > 0 || miniport_memory_is_old(kind));
+    assert_int_equal(kernel.asked[MINIPORT_MEMORY_pin_save_area_2], 1);
+    assert_int_equal(kernel.asked[MINIPORT_MEMORY_unpin_save_area], 1);
+    assert_int_equal(kernel.asked[MINIPORT_MEMORY_map_save_area], 1);
+    assert_int_equal(kernel.asked[MINIPORT_MEMORY_unmap_save_area], 1);
     assert_int_equal(kernel.asked[MINIPORT_MEMORY_open_object], 3);
     assert_int_equal(kernel.asked[MINIPORT_MEMORY_close_object], 2);
     assert_int_equal(kernel.asked[MINIPORT_MEMORY_free_adl], 4);
@@ -138,7 +169,8 @@ static void it_does_without_what_the_kernel_lacks(void **state)
         if (kind == MINIPORT_MEMORY_allocate_pages || kind == MINIPORT_MEMORY_map_mdl ||
             kind == MINIPORT_MEMORY_allocate_contiguous || kind == MINIPORT_MEMORY_create_object ||
             kind == MINIPORT_MEMORY_open_object || kind == MINIPORT_MEMORY_map_object ||
-            kind == MINIPORT_MEMORY_allocate_adl)
+            kind == MINIPORT_MEMORY_allocate_adl || kind == MINIPORT_MEMORY_map_save_area ||
+            kind == MINIPORT_MEMORY_pin_save_area_2)
             play(&kernel, level, 1u << kind);
     }
 }

@@ -177,7 +177,14 @@ static NTSTATUS grant_range(struct miniport_host *kernel, HANDLE process,
     return STATUS_SUCCESS;
 }
 
-static const struct miniport_host_ops granting_ops = {.reserve_gpu_virtual_address_range =
+static NTSTATUS grant_memory(struct miniport_host *kernel,
+                             const struct miniport_memory_request *request)
+{
+    return STATUS_SUCCESS;
+}
+
+static const struct miniport_host_ops granting_ops = {.memory = grant_memory,
+                                                      .reserve_gpu_virtual_address_range =
                                                           grant_range,
                                                       .get_device_information = grant_information,
                                                       .map_memory = grant_map,
@@ -277,6 +284,32 @@ static void who_asks_again_gets_a_range_for_an_application(void **state)
     }
     assert_in_range(refused, 5, 100 / 2);
     assert_int_equal(deny_layer_count(deny), refused);
+    miniport_destroy(deny);
+}
+
+/* Half of them; what is mapped in pieces is there. */
+static void the_save_area_cannot_always_be_had_whole(void **state)
+{
+    struct denied denied;
+    struct miniport *deny = raise_denied(&denied, DENY_SAVE_AREA, 3);
+    unsigned refused = 0;
+
+    for (unsigned i = 0; i < 100; i++) {
+        const struct miniport_memory_request pin = {
+            i & 1 ? MINIPORT_MEMORY_pin_save_area : MINIPORT_MEMORY_pin_save_area_2, {NULL}};
+        const struct miniport_memory_request map = {MINIPORT_MEMORY_map_save_area, {NULL}};
+
+        refused += denied.host->ops->memory(denied.host, &pin) == STATUS_NO_MEMORY;
+        assert_int_equal(denied.host->ops->memory(denied.host, &map), STATUS_SUCCESS);
+    }
+    assert_in_range(refused, 30, 70);
+    assert_int_equal(deny_layer_count(deny), refused);
+    miniport_destroy(deny);
+    deny = raise_denied(&denied, DENY_START, 3);
+    assert_int_equal(
+        denied.host->ops->memory(
+            denied.host, &(struct miniport_memory_request){MINIPORT_MEMORY_pin_save_area, {NULL}}),
+        STATUS_SUCCESS);
     miniport_destroy(deny);
 }
 
@@ -601,6 +634,7 @@ int main(void)
         cmocka_unit_test(the_first_start_fails_and_no_other),
         cmocka_unit_test(who_asks_again_gets_a_range_for_an_application),
         cmocka_unit_test(who_asks_again_gets_a_context_allocation),
+        cmocka_unit_test(the_save_area_cannot_always_be_had_whole),
         cmocka_unit_test(what_was_written_is_counted),
     };
 

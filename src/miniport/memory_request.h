@@ -5,7 +5,8 @@
  * Model      A request is the kind of callback and its argument structure, which the driver lends
  *            for the call. Callbacks that return nothing have a status here: what the kernel found,
  *            for the layers between driver and kernel.
- * Source     The pages of DXGKCB_ALLOCATEPAGESFORMDL, ... and "IOMMU DMA remapping".
+ * Source     The pages of DXGKCB_ALLOCATEPAGESFORMDL, ..., "IOMMU DMA remapping" and "IOMMU-based
+ *            GPU isolation".
  */
 #ifndef DRYDOCK_MINIPORT_MEMORY_REQUEST_H
 #define DRYDOCK_MINIPORT_MEMORY_REQUEST_H
@@ -42,7 +43,15 @@
     X(OpenPhysicalMemoryObject, open_object, DXGKARGCB_OPEN_PHYSICAL_MEMORY_OBJECT *, ARGUMENT,    \
       STATUS)                                                                                      \
     X(ClosePhysicalMemoryObject, close_object, const DXGKARGCB_CLOSE_PHYSICAL_MEMORY_OBJECT *,     \
-      ARGUMENT, NOTHING)
+      ARGUMENT, NOTHING)                                                                           \
+    X(PinFrameBufferForSave, pin_save_area, DXGKARGCB_PINFRAMEBUFFERFORSAVE *, ADAPTER, STATUS)    \
+    X(PinFrameBufferForSave2, pin_save_area_2, DXGKARGCB_PINFRAMEBUFFERFORSAVE2 *, ADAPTER,        \
+      STATUS)                                                                                      \
+    X(UnpinFrameBufferForSave, unpin_save_area, const DXGKARGCB_UNPINFRAMEBUFFERFORSAVE *,         \
+      ADAPTER, STATUS)                                                                             \
+    X(MapFrameBufferPointer, map_save_area, DXGKARGCB_MAPFRAMEBUFFERPOINTER *, ADAPTER, STATUS)    \
+    X(UnmapFrameBufferPointer, unmap_save_area, const DXGKARGCB_UNMAPFRAMEBUFFERPOINTER *,         \
+      ADAPTER, STATUS)
 
 enum miniport_memory_kind {
 #define X(slot, member, argument, place, returns) MINIPORT_MEMORY_##member,
@@ -71,7 +80,13 @@ size_t miniport_memory_bytes(enum miniport_memory_kind kind);
 /* The callbacks before WDDM 2.9, which a device behind a remapping IOMMU must not use. */
 static inline bool miniport_memory_is_old(enum miniport_memory_kind kind)
 {
-    return kind <= MINIPORT_MEMORY_unmap_mdl;
+    return kind <= MINIPORT_MEMORY_unmap_mdl || kind == MINIPORT_MEMORY_pin_save_area;
+}
+
+/* Those of the area for what a driver keeps in local memory beside allocations. */
+static inline bool miniport_memory_is_of_save_area(enum miniport_memory_kind kind)
+{
+    return kind >= MINIPORT_MEMORY_pin_save_area && kind <= MINIPORT_MEMORY_unmap_save_area;
 }
 
 #endif

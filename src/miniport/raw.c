@@ -571,15 +571,10 @@ static void tell_unsupported(const void *first, const char *callback)
     X(IndicateConnectorChange, STATUS)                                                             \
     X(UnblockUEFIFrameBufferRanges, STATUS)                                                        \
     X(SetProtectedSessionStatus, STATUS)                                                           \
-    X(PinFrameBufferForSave, STATUS)                                                               \
-    X(UnpinFrameBufferForSave, STATUS)                                                             \
-    X(MapFrameBufferPointer, STATUS)                                                               \
-    X(UnmapFrameBufferPointer, STATUS)                                                             \
     X(ReportDiagnostic, STATUS)                                                                    \
     X(SignalEvent, STATUS)                                                                         \
     X(SaveMemoryForHotUpdate, STATUS)                                                              \
     X(NotifyCursorSupportChange, STATUS)                                                           \
-    X(PinFrameBufferForSave2, STATUS)                                                              \
     X(DisconnectDoorbell, STATUS)
 
 /*

@@ -13,6 +13,7 @@
 #include "refkmd/memory/swizzling.h"
 #include "refkmd/registers.h"
 #include "refkmd/traits.h"
+#include "refkmd/memory/own_memory.h"
 #include "refkmd/work/components.h"
 #include "refkmd/work/interrupt.h"
 
@@ -154,6 +155,7 @@ static NTSTATUS read_board(struct refkmd_adapter *adapter)
             refkmd_read(adapter, SGPU_REG_NODE(i) + SGPU_NODE_COMPLETED);
     }
     adapter->has_memory_segments = needs_memory_segments(adapter);
+    refkmd_own_memory_init(adapter);
     refkmd_segments_init(adapter);
     refkmd_populate(adapter);
     return STATUS_SUCCESS;
@@ -195,8 +197,11 @@ NTSTATUS NTAPI RefKmdStartDevice(IN_CONST_PVOID MiniportDeviceContext,
     if (!NT_SUCCESS(status))
         return status;
     status = read_board(adapter);
+    if (NT_SUCCESS(status))
+        status = refkmd_map_own_memory(adapter);
     if (!NT_SUCCESS(status))
         goto unmap_registers;
+    refkmd_fill_own_memory(adapter);
 
     *NumberOfVideoPresentSources = refkmd_has_display(adapter);
     refkmd_write(adapter, SGPU_REG_IRQ_STATUS, MAXULONG);
@@ -208,6 +213,7 @@ NTSTATUS NTAPI RefKmdStartDevice(IN_CONST_PVOID MiniportDeviceContext,
     return STATUS_SUCCESS;
 
 unmap_registers:
+    refkmd_depopulate(adapter);
     unmap_registers(adapter);
     return status;
 }
@@ -222,6 +228,7 @@ NTSTATUS NTAPI RefKmdStopDevice(IN_CONST_PVOID MiniportDeviceContext)
         refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, 0);
         unmap_registers(adapter);
     }
+    refkmd_unmap_own_memory(adapter);
     for (i = 0; i < REFKMD_MAX_NODES; i++)
         adapter->nodes[i].log = NULL; /* the kernel's, which gives another one after the start */
     refkmd_depopulate(adapter);
@@ -239,12 +246,16 @@ NTSTATUS NTAPI RefKmdSetPowerState(IN_CONST_PVOID MiniportDeviceContext, IN_ULON
 
     UNREFERENCED_PARAMETER(DeviceUid); /* there are no children: it is the adapter's own */
     UNREFERENCED_PARAMETER(ActionType);
+    if (DevicePowerState != PowerDeviceD0)
+        refkmd_save_own_memory(adapter);
     if (adapter->registers) {
         refkmd_write(adapter, SGPU_REG_IRQ_ENABLE,
                      DevicePowerState == PowerDeviceD0 ? refkmd_interrupt_mask(adapter) : 0);
         if (DevicePowerState == PowerDeviceD0)
             refkmd_restore_ranges(adapter);
     }
+    if (DevicePowerState == PowerDeviceD0)
+        refkmd_restore_own_memory(adapter);
     return STATUS_SUCCESS;
 }
 

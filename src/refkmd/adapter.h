@@ -115,6 +115,12 @@ struct refkmd_adapter {
     UINT64 protected_offset, protected_bytes; /* local memory for protected content */
     UINT64 picture_offset, picture_bytes;     /* the firmware's picture, in local memory */
 
+    /* Local memory that no segment has (own_memory.c). */
+    UINT64 own_bytes;     /* behind visible_bytes, which do not include them */
+    volatile ULONG *own;  /* mapped; NULL: there is none, or the device is stopped */
+    ULONG own_generation; /* of the words in it */
+    BOOLEAN own_is_saved;
+
     /* The shape of page tables (mmu.c). */
     UCHAR index_bits[SGPU_MAX_LEVELS]; /* of each level, leaf first */
     UINT level_count;

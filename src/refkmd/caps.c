@@ -155,14 +155,13 @@ static NTSTATUS query_history_precision(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
-/* Nothing of the frame buffer is the driver's own to save: evictions take what there is. */
+/* What segments have the kernel's evictions take. */
 static NTSTATUS query_save_size(struct refkmd_adapter *adapter,
                                 const DXGKARG_QUERYADAPTERINFO *query)
 {
     DXGK_FRAMEBUFFERSAVEAREA *area = query->pOutputData;
 
-    UNREFERENCED_PARAMETER(adapter);
-    area->MaximumSize = 0;
+    area->MaximumSize = (SIZE_T)adapter->own_bytes;
     return STATUS_SUCCESS;
 }
 

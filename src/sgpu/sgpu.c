@@ -415,6 +415,9 @@ static uint32_t read_word(struct sgpu *gpu, uint64_t offset)
     case SGPU_REG_PROTECTED_SIZE:
     case SGPU_REG_PROTECTED_SIZE + 4:
         return half_of(gpu->config.protected_bytes, offset - SGPU_REG_PROTECTED_SIZE);
+    case SGPU_REG_OWN_SIZE:
+    case SGPU_REG_OWN_SIZE + 4:
+        return half_of(gpu->config.own_bytes, offset - SGPU_REG_OWN_SIZE);
     case SGPU_REG_PICTURE_OFFSET:
     case SGPU_REG_PICTURE_OFFSET + 4:
         return half_of(gpu->config.picture_offset, offset - SGPU_REG_PICTURE_OFFSET);

@@ -41,6 +41,7 @@ struct sgpu_config {
     uint32_t traits;      /* SGPU_TRAIT_* */
     uint64_t protected_offset, protected_bytes; /* whole pages; 0 bytes: none */
     uint64_t picture_offset, picture_bytes;
+    uint64_t own_bytes;     /* at the end of what BAR 1 reaches: the driver's own */
     bool ignores_tlb_flush; /* planted defect of the hardware, for tests of those who look for it */
 };
 

@@ -111,6 +111,19 @@ static void put_before(struct trace_line *line, const struct miniport_memory_req
         trace_put_hex(line, "hAdapterMemoryObject",
                       number_of(request->close_object->hAdapterMemoryObject));
         break;
+    case MINIPORT_MEMORY_pin_save_area:
+        trace_put_number(line, "CommitSize", request->pin_save_area->CommitSize);
+        break;
+    case MINIPORT_MEMORY_pin_save_area_2:
+        trace_put_number(line, "CommitSize", request->pin_save_area_2->CommitSize);
+        trace_put_hex(line, "Flags", request->pin_save_area_2->Flags.Value);
+        break;
+    case MINIPORT_MEMORY_map_save_area:
+        trace_put_number(line, "Size", request->map_save_area->Size);
+        trace_put_hex(line, "Offset", request->map_save_area->Offset);
+        break;
+    case MINIPORT_MEMORY_unpin_save_area:
+    case MINIPORT_MEMORY_unmap_save_area:
     case MINIPORT_MEMORY_COUNT:
         break;
     }
@@ -147,6 +160,15 @@ static void put_after(struct trace_line *line, const struct miniport_memory_requ
     case MINIPORT_MEMORY_open_object:
         trace_put_hex(line, "hAdapterMemoryObject",
                       number_of(request->open_object->hAdapterMemoryObject));
+        break;
+    case MINIPORT_MEMORY_pin_save_area:
+        trace_put_mdl(line, "pMdl", request->pin_save_area->pMdl);
+        break;
+    case MINIPORT_MEMORY_pin_save_area_2:
+        trace_put_adl(line, "pAdl", request->pin_save_area_2->pAdl);
+        break;
+    case MINIPORT_MEMORY_map_save_area:
+        trace_put_hex(line, "Offset", request->map_save_area->Offset);
         break;
     default:
         break;

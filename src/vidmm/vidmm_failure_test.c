@@ -413,6 +413,7 @@ static void ask(struct rig *rig, struct rig_object *object)
     EXPECT(vidmm_node_count(rig->vidmm) == 2);
     vidmm_paging_buffers(rig->vidmm, &count, &bytes);
     EXPECT(count > 0 && bytes > 0);
+    EXPECT(vidmm_save_area_bytes(rig->vidmm) == 0);
     EXPECT(vidmm_segment_count(rig->vidmm) == rig->segment_count);
     vidmm_segment_info(rig->vidmm, rig->segment_count, &segment);
     EXPECT(segment.is_aperture);

@@ -4,6 +4,7 @@
 #include "display/display.h"
 #include "miniport/raw.h"
 #include "nt/memory/device_memory.h"
+#include "nt/memory/save_area.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -98,7 +98,8 @@ enum run_fault {
     RUN_FAULT_PREEMPTIONS = 1 << 5,         /* nodes are preempted in the middle of their work */
     RUN_FAULT_LATE_DPCS = 1 << 6, /* a DPC may come many interrupts later (bench/board/host.h) */
     RUN_FAULT_RESERVED_RANGES = 1 << 7, /* a callback that reserves addresses fails (deny.h) */
-    RUN_FAULT_ALL = 255,
+    RUN_FAULT_SAVE_AREA = 1 << 8,       /* callbacks that pin the save area fail (deny.h) */
+    RUN_FAULT_ALL = 511,
 };
 
 /* How long the driver may use paging buffers and page lists, and where pages guard its pool. */

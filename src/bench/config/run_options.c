@@ -16,7 +16,7 @@
 
 /* The rows name words in the order of these values, and bits from the lowest on. */
 _Static_assert(SGPU_TRAIT_FROM_SYSTEM == 1 && SGPU_TRAIT_LEFT_ALONE == 1 << 7 &&
-                   RUN_FAULT_PROBES == 1 && RUN_FAULT_ALL == 255 && MACHINE_SCATTERED == 0 &&
+                   RUN_FAULT_PROBES == 1 && RUN_FAULT_ALL == 511 && MACHINE_SCATTERED == 0 &&
                    MACHINE_CONTIGUOUS == 2 && WORKLOAD_IN_PHYSICAL == 1u << RUN_PHYSICAL &&
                    WORKLOAD_IN_GPUMMU == 1u << RUN_GPUMMU && WORKLOAD_IN_IOMMU == 1u << RUN_IOMMU,
                "the values stand in the order of the words of run_options.inc");

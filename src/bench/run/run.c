@@ -32,6 +32,7 @@
 #include "trace/trace.h"
 #include "nt/machine/trap.h"
 #include "nt/memory/device_memory.h"
+#include "nt/memory/save_area.h"
 #include "workload/summary.h"
 
 #include <fcntl.h>
@@ -383,6 +384,7 @@ static bool lower_manager(struct run_assembly *run)
     }
     if (run->has_platform) {
         run_report_leak(run, "mappings of the memory manager", run->platform.mapping_count, 0);
+        nt_set_save_area(run->nt, 0);
         nt_set_device_pages(run->nt, NULL);
         platform_fini(&run->platform);
         run->has_platform = false;

@@ -198,6 +198,7 @@ static bool raise_drydock_gpu(struct run_assembly *run)
         .protected_bytes = reserved_bytes(config, config->protected_bytes),
         .picture_offset = place_on_board(config, align_down(config->local_bytes / 4 * 3, 64 * KiB)),
         .picture_bytes = reserved_bytes(config, config->picture_bytes),
+        .own_bytes = reserved_bytes(config, config->own_bytes),
         .dead_offset = place_on_board(config, align_down(config->local_bytes / 2, 64 * KiB)),
         /* A driver can report it from WDDM 2.0 on; before, such a board cannot be sold. */
         .dead_bytes = config->model == RUN_PHYSICAL ? 0 : config->dead_bytes,

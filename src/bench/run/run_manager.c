@@ -7,6 +7,7 @@
 #include "bench/board/policy_file.h"
 #include "check/report/decode.h"
 #include "nt/memory/device_memory.h"
+#include "nt/memory/save_area.h"
 #include "vidmm/policy.h"
 
 #include "base/bits.h"
@@ -276,6 +277,11 @@ bool run_raise_manager(struct run_assembly *run)
                           : status == STATUS_GRAPHICS_NO_VIDEO_MEMORY ? " (too little local memory)"
                                                                       : "");
     run->is_manager_started = true;
+    if (!nt_set_save_area(run->nt, vidmm_save_area_bytes(run->vidmm)))
+        return run_refuse(run,
+                          "no memory for the %llu bytes that the driver saves of local memory "
+                          "(DXGK_FRAMEBUFFERSAVEAREA)",
+                          (unsigned long long)vidmm_save_area_bytes(run->vidmm));
     tell_segments(run);
     if (config->faults & RUN_FAULT_POOL)
         nt_pool_fail_at(run->nt, 1 + hash_u64(config->seed) % MOST_POOL_BEFORE_FAILURE);

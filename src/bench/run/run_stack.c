@@ -414,7 +414,8 @@ static unsigned denied_kinds(const struct run_config *config)
 {
     return (config->faults & RUN_FAULT_START ? DENY_START : 0) |
            (config->faults & RUN_FAULT_CONTEXT_ALLOCATIONS ? DENY_CONTEXT_ALLOCATIONS : 0) |
-           (config->faults & RUN_FAULT_RESERVED_RANGES ? DENY_RESERVED_RANGES : 0);
+           (config->faults & RUN_FAULT_RESERVED_RANGES ? DENY_RESERVED_RANGES : 0) |
+           (config->faults & RUN_FAULT_SAVE_AREA ? DENY_SAVE_AREA : 0);
 }
 
 static bool denies(const struct run_assembly *run)
@@ -559,7 +560,7 @@ static const struct run_layer layers[] = {
      .is_in = ends_late,
      .create = create_late_end},
     {.name = "deny",
-     .when = "faults `start`, `context-allocations`, `reserved-ranges`",
+     .when = "faults `start`, `context-allocations`, `reserved-ranges`, `save-area`",
      .sentence = "lets callbacks of the driver fail, as documented",
      .is_in = denies,
      .create = create_deny},

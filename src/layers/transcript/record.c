@@ -893,6 +893,8 @@ static const void *given_address(const struct miniport_memory_request *request, 
         return NULL;
     if (request->kind == MINIPORT_MEMORY_map_object)
         return request->map_object->pMappedAddress;
+    if (request->kind == MINIPORT_MEMORY_map_save_area)
+        return request->map_save_area->pBaseAddress;
     return request->kind == MINIPORT_MEMORY_allocate_adl ? request->allocate_adl->pAdl : NULL;
 }
 

@@ -418,6 +418,7 @@ static uint64_t call_memory(struct retold *retold, const struct transcript_item 
     DXGKARGCB_UNMAP_PHYSICAL_MEMORY *unmap = (void *)structure;
     DXGKARGCB_MAPMDLTOIOMMU *map = (void *)structure;
     DXGKARGCB_FREE_ADL *adl = (void *)structure;
+    DXGKARGCB_UNMAPFRAMEBUFFERPOINTER *piece = (void *)structure;
     NTSTATUS status;
 
     need(retold, bytes && bytes <= sizeof structure, "a request for memory");
@@ -429,11 +430,15 @@ static uint64_t call_memory(struct retold *retold, const struct transcript_item 
         unmap->pBaseAddress = handle_of(retold, (uintptr_t)unmap->pBaseAddress);
     if (request.kind == MINIPORT_MEMORY_free_adl)
         adl->pAdl = handle_of(retold, (uintptr_t)adl->pAdl);
+    if (request.kind == MINIPORT_MEMORY_unmap_save_area)
+        piece->pBaseAddress = handle_of(retold, (uintptr_t)piece->pBaseAddress);
     status = retold->host->ops->memory(retold->host, &request);
     if (NT_SUCCESS(status) && request.kind == MINIPORT_MEMORY_map_object)
         *out_address = request.map_object->pMappedAddress;
     if (NT_SUCCESS(status) && request.kind == MINIPORT_MEMORY_allocate_adl)
         *out_address = request.allocate_adl->pAdl;
+    if (NT_SUCCESS(status) && request.kind == MINIPORT_MEMORY_map_save_area)
+        *out_address = request.map_save_area->pBaseAddress;
     return (uint32_t)status;
 }
 

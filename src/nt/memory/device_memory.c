@@ -1,6 +1,6 @@
 /*
  * What the graphics kernel keeps for a driver: pages, contiguous memory, mapped MDLs.
- * device_object.c has the objects.
+ * device_object.c has the objects, save_area.c the save area.
  */
 #include "nt/memory/device_memory_private.h"
 #include "nt/memory/take.h"
@@ -48,21 +48,22 @@ struct device_item *device_find(struct nt *nt, enum device_kind kind, HANDLE han
     return NULL;
 }
 
-static void free_mdl(struct nt *nt, struct device_item *item)
+void device_free_mdl(struct nt *nt, struct device_item *item)
 {
     nt_unmap_list(nt, item->mdl);
     base_free(nt->services, item->mdl, sizeof(MDL) + item->count * sizeof(PFN_NUMBER));
+    item->mdl = NULL;
 }
 
 void device_free_item(struct nt *nt, struct device_item *item)
 {
     list_remove(&item->link);
-    if (item->kind == DEVICE_OBJECT_MEMORY)
+    if (item->kind == DEVICE_OBJECT_MEMORY || item->kind == DEVICE_SAVE_AREA)
         device_end_object(nt, item);
     if (item->mapping)
         nt_unmap(nt, item->mapping);
-    if (item->kind == DEVICE_PAGES && item->mdl)
-        free_mdl(nt, item);
+    if (item->kind != DEVICE_MDL && item->mdl)
+        device_free_mdl(nt, item);
     if (item->pfns && (item->kind == DEVICE_MDL || item->is_io_space))
         base_free_array(nt->services, item->pfns, item->count, sizeof *item->pfns);
     else if (item->pfns)
@@ -73,7 +74,7 @@ void device_free_item(struct nt *nt, struct device_item *item)
 /* ---- Pages and contiguous memory ------------------------------------------------------------- */
 
 /* The MDL is memory of the kernel's, not a block of the driver's pool. */
-static bool describe_pages(struct nt *nt, struct device_item *item)
+bool device_describe(struct nt *nt, struct device_item *item, uint64_t bytes)
 {
     const uint64_t size = sizeof(MDL) + item->count * sizeof(PFN_NUMBER);
 
@@ -81,7 +82,7 @@ static bool describe_pages(struct nt *nt, struct device_item *item)
     if (!item->mdl)
         return false;
     item->mdl->Size = (CSHORT)size;
-    item->mdl->ByteCount = (ULONG)(item->count * PAGE_SIZE);
+    item->mdl->ByteCount = (ULONG)bytes;
     item->mdl->MdlFlags = MDL_PAGES_LOCKED;
     memcpy(MmGetMdlPfnArray(item->mdl), item->pfns, item->count * sizeof *item->pfns);
     return true;
@@ -103,7 +104,7 @@ NTSTATUS nt_device_allocate_pages(struct nt *nt, DXGKARGCB_ALLOCATEPAGESFORMDL *
         return STATUS_NO_MEMORY;
     item->pfns = nt_take_pages(nt, &range, arg->TotalBytes, arg->Flags | MM_ALLOCATE_FULLY_REQUIRED,
                                &item->count);
-    if (!item->pfns || !describe_pages(nt, item)) {
+    if (!item->pfns || !device_describe(nt, item, item->count * PAGE_SIZE)) {
         device_free_item(nt, item);
         return STATUS_NO_MEMORY;
     }
@@ -238,6 +239,8 @@ uint64_t nt_device_memory_count(const struct nt *nt, uint64_t *out_bytes)
 
     *out_bytes = 0;
     list_for_each (item, &device_state(nt)->items, struct device_item, link) {
+        if (item->kind == DEVICE_SAVE_AREA)
+            continue;
         count++;
         *out_bytes += item->bytes;
     }

@@ -2,8 +2,8 @@
  * Device memory: system memory that the graphics kernel gives a driver for its device.
  *
  * Place      nt. The host of a driver calls it where the driver calls DxgkCbAllocatePagesForMdl and
- *            the other 13 callbacks of its kind. The rules of these callbacks are judged above
- *            (check_device_memory.c); here is what they do.
+ *            the other 13 callbacks of its kind; save_area.h has five more. The rules of these
+ *            callbacks are judged above (check_device_memory.c); here is what they do.
  * Model      Everything that a driver was given has a handle, a number that is the same in each
  *            run. Pages and contiguous memory are described by what the CPU sees. An object is
  *            pages that the CPU sees by MapPhysicalMemory, and the device by an ADL, once the

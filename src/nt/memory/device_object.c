@@ -25,26 +25,36 @@ static struct device_item *find_open(struct nt *nt, HANDLE adapter)
 /* ---- Opened and closed ----------------------------------------------------------------------- */
 
 /* Registers and memory of the board are no pages that an IOMMU stands before. */
-static bool open_item(struct nt *nt, struct device_item *item)
+bool device_show(struct nt *nt, struct device_item *item)
 {
     const struct nt_device_pages *pages = &device_state(nt)->pages;
 
-    if (pages->show && !item->is_io_space) {
-        if (!pages->show(pages->context, item->pfns, item->count, &item->first_logical))
-            return false;
-        item->is_shown = true;
-    }
-    item->adapter = device_new_handle(nt);
-    return true;
+    if (!pages->show || item->is_io_space)
+        return true;
+    item->is_shown = pages->show(pages->context, item->pfns, item->count, &item->first_logical);
+    return item->is_shown;
 }
 
-static void close_item(struct nt *nt, struct device_item *item)
+void device_hide(struct nt *nt, struct device_item *item)
 {
     const struct nt_device_pages *pages = &device_state(nt)->pages;
 
     if (item->is_shown && pages->hide)
         pages->hide(pages->context, item->pfns, item->count);
     item->is_shown = false;
+}
+
+static bool open_item(struct nt *nt, struct device_item *item)
+{
+    if (!device_show(nt, item))
+        return false;
+    item->adapter = device_new_handle(nt);
+    return true;
+}
+
+static void close_item(struct nt *nt, struct device_item *item)
+{
+    device_hide(nt, item);
     item->adapter = NULL;
 }
 
@@ -247,14 +257,13 @@ static bool follow_each_other(const uint64_t *pfns, uint64_t count)
  * Contiguous where the driver wants that and the device sees the pages so; else a list. Logical
  * pages of an object follow each other always.
  */
-static bool fill_adl(struct nt *nt, const struct device_item *item,
-                     const DXGKARGCB_ALLOCATE_ADL *arg, DXGK_ADL *adl)
+static bool fill_adl(struct nt *nt, const struct device_item *item, uint64_t first, uint64_t count,
+                     bool may_be_contiguous, DXGK_ADL *adl)
 {
-    const uint64_t first = arg->Offset / PAGE_SIZE, count = arg->Size / PAGE_SIZE;
     const uint64_t *pfns = item->pfns + first;
 
     adl->PageCount = (UINT32)count;
-    if (arg->Flags.Value && (item->is_shown || follow_each_other(pfns, count))) {
+    if (may_be_contiguous && (item->is_shown || follow_each_other(pfns, count))) {
         adl->Flags.Contiguous = 1;
         adl->BasePageNumber = item->is_shown ? item->first_logical + first : pfns[0];
         return true;
@@ -274,10 +283,32 @@ static void end_adl(struct nt *nt, struct device_adl *adl)
     base_free(nt->services, adl, sizeof *adl);
 }
 
+DXGK_ADL *device_new_adl(struct nt *nt, struct device_item *item, uint64_t offset, uint64_t bytes,
+                         bool may_be_contiguous)
+{
+    struct device_adl *adl = base_alloc(nt->services, sizeof *adl);
+
+    if (!adl)
+        return NULL;
+    if (!fill_adl(nt, item, offset / PAGE_SIZE, bytes / PAGE_SIZE, may_be_contiguous, &adl->list)) {
+        base_free(nt->services, adl, sizeof *adl);
+        return NULL;
+    }
+    list_push_back(&item->adls, &adl->link);
+    return &adl->list;
+}
+
+void device_end_adls(struct nt *nt, struct device_item *item)
+{
+    struct list *node;
+
+    while ((node = list_first(&item->adls)))
+        end_adl(nt, container_of(node, struct device_adl, link));
+}
+
 NTSTATUS nt_device_allocate_adl(struct nt *nt, DXGKARGCB_ALLOCATE_ADL *arg)
 {
     struct device_item *item = find_open(nt, arg->hAdapterMemoryObject);
-    struct device_adl *adl;
 
     arg->pAdl = NULL;
     if (!item)
@@ -287,16 +318,8 @@ NTSTATUS nt_device_allocate_adl(struct nt *nt, DXGKARGCB_ALLOCATE_ADL *arg)
         (arg->Flags.RequireContiguous && item->type != DXGK_PHYSICAL_MEMORY_TYPE_IO_SPACE &&
          item->type != DXGK_PHYSICAL_MEMORY_TYPE_CONTIGUOUS_MEMORY))
         return STATUS_INVALID_PARAMETER;
-    adl = base_alloc(nt->services, sizeof *adl);
-    if (!adl)
-        return STATUS_NO_MEMORY;
-    if (!fill_adl(nt, item, arg, &adl->list)) {
-        base_free(nt->services, adl, sizeof *adl);
-        return STATUS_NO_MEMORY;
-    }
-    list_push_back(&item->adls, &adl->link);
-    arg->pAdl = &adl->list;
-    return STATUS_SUCCESS;
+    arg->pAdl = device_new_adl(nt, item, arg->Offset, arg->Size, arg->Flags.Value != 0);
+    return arg->pAdl ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
 
 NTSTATUS nt_device_free_adl(struct nt *nt, const DXGKARGCB_FREE_ADL *arg)
@@ -318,10 +341,8 @@ NTSTATUS nt_device_free_adl(struct nt *nt, const DXGKARGCB_FREE_ADL *arg)
 void device_end_object(struct nt *nt, struct device_item *item)
 {
     struct nt_mapping *mapping;
-    struct list *node;
 
-    while ((node = list_first(&item->adls)))
-        end_adl(nt, container_of(node, struct device_adl, link));
+    device_end_adls(nt, item);
     while ((mapping = find_view(nt, item, NULL, 0)))
         nt_unmap(nt, mapping);
     close_item(nt, item);

@@ -12,7 +12,8 @@
  *
  * CpuVisible is said of a segment as a whole, and offsets in it must be offsets in the window
  * (SEG-011). So local memory that the window covers only in part is two segments. When the window
- * covers all of it there is no third; when there is no window, the first is not CpuVisible.
+ * covers all of it there is no third; when there is no window, the first is not CpuVisible. The
+ * driver's own memory (own_memory.c) is the end of what the window covers, and in no segment.
  *
  * With SGPU_STRAP_PITCH the first one has PitchAlignment in WDDM 1: rows of surfaces have a pitch
  * there, and are packed in the others. They can be found there by their address because its base is
@@ -46,7 +47,7 @@ static BOOLEAN has_64k_segments(const struct refkmd_adapter *adapter)
 
 void refkmd_segments_init(struct refkmd_adapter *adapter)
 {
-    UINT64 unit = has_64k_segments(adapter) ? SGPU_64K_BYTES : SGPU_PAGE_BYTES;
+    UINT64 unit = has_64k_segments(adapter) ? SGPU_64K_BYTES : SGPU_PAGE_BYTES, hidden_start;
 
     adapter->visible_bytes &= ~(unit - 1);
     adapter->window_pages = 0;
@@ -57,15 +58,19 @@ void refkmd_segments_init(struct refkmd_adapter *adapter)
     }
     if (adapter->visible_bytes > adapter->local_bytes)
         adapter->visible_bytes = adapter->local_bytes;
+    hidden_start = adapter->visible_bytes;
+    if (adapter->window_pages || adapter->own_bytes & (unit - 1))
+        adapter->own_bytes = 0;
+    adapter->visible_bytes -= adapter->own_bytes;
     adapter->segment_count = REFKMD_SEGMENT_APERTURE;
-    if (adapter->visible_bytes && adapter->visible_bytes < adapter->local_bytes)
+    if (hidden_start && hidden_start < adapter->local_bytes)
         adapter->segment_count = REFKMD_SEGMENT_HIDDEN;
 
     adapter->agp_segment = 0;
     adapter->segment_base[REFKMD_SEGMENT_SYSTEM] = SGPU_PA_SYSTEM;
     adapter->segment_base[REFKMD_SEGMENT_LOCAL] = 0;
     adapter->segment_base[REFKMD_SEGMENT_APERTURE] = SGPU_PA_APERTURE;
-    adapter->segment_base[REFKMD_SEGMENT_HIDDEN] = adapter->visible_bytes;
+    adapter->segment_base[REFKMD_SEGMENT_HIDDEN] = hidden_start;
 
     if (!adapter->has_memory_segments) {
         adapter->segment_count = REFKMD_ONLY_APERTURE;
@@ -203,7 +208,7 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
         segment.flags.CacheCoherent = (adapter->straps & SGPU_STRAP_COHERENT_APERTURE) != 0;
         break;
     default:
-        segment.bytes = adapter->local_bytes - adapter->visible_bytes;
+        segment.bytes = adapter->local_bytes - segment.base;
         break;
     }
 

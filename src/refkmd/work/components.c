@@ -7,6 +7,7 @@
 #include "refkmd/ddi.h"
 #include "refkmd/registers.h"
 #include "refkmd/traits.h"
+#include "refkmd/work/node.h"
 
 #include <ntstatus.h>
 

@@ -2,6 +2,7 @@
  * Escapes: what the user-mode half asks that no other call tells it.
  */
 #include "refkmd/ddi.h"
+#include "refkmd/memory/own_memory.h"
 #include "refkmd/registers.h"
 #include "refkmd/work/components.h"
 
@@ -31,7 +32,7 @@ NTSTATUS NTAPI RefKmdEscape(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_ESCAPE p
         data->values[0] = refkmd_read(adapter, SGPU_REG_ID);
         refkmd_end_identification(adapter);
         data->values[1] = 0;
-        return STATUS_SUCCESS;
+        return refkmd_own_memory_is_right(adapter) ? STATUS_SUCCESS : STATUS_DEVICE_DATA_ERROR;
     default:
         return STATUS_INVALID_PARAMETER;
     }

@@ -3,6 +3,7 @@
  * ResetFromTimeout, RestartFromTimeout and the questions of the kernel around them.
  */
 #include "refkmd/ddi.h"
+#include "refkmd/memory/own_memory.h"
 #include "refkmd/registers.h"
 #include "refkmd/work/components.h"
 #include "refkmd/work/interrupt.h"
@@ -191,6 +192,7 @@ NTSTATUS NTAPI RefKmdRestartFromTimeout(IN_CONST_HANDLE hAdapter)
     refkmd_write(adapter, SGPU_REG_IRQ_STATUS, MAXULONG);
     refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, refkmd_interrupt_mask(adapter));
     refkmd_complete_components(adapter, TRUE);
+    refkmd_fill_own_memory(adapter); /* the reset has lost what was there */
     return STATUS_SUCCESS;
 }
 

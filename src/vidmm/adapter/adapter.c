@@ -363,6 +363,11 @@ void vidmm_paging_buffers(const struct vidmm *vidmm, unsigned *out_count, uint32
     *out_bytes = (uint32_t)vidmm->queue.buffers[0].bytes;
 }
 
+uint64_t vidmm_save_area_bytes(const struct vidmm *vidmm)
+{
+    return vidmm->caps.save_area_bytes;
+}
+
 unsigned vidmm_segment_count(const struct vidmm *vidmm)
 {
     return vidmm->caps.segment_count;

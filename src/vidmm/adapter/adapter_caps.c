@@ -441,8 +441,7 @@ static void ask_for_nothing(struct caps_query *query, ULONG least, DXGK_QUERYADA
         miniport_query_adapter_info(query->miniport, NULL, &arg);
 }
 
-/* Of physical adapter 0. Nothing is saved here: the driver's word on the size is judged, no more.
- */
+/* Of physical adapter 0. */
 static void ask_save_size(struct caps_query *query)
 {
     UINT adapter_index = 0;
@@ -453,8 +452,9 @@ static void ask_save_size(struct caps_query *query)
                                           .pOutputData = &area,
                                           .OutputDataSize = sizeof area};
 
-    if (caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_4))
-        miniport_query_adapter_info(query->miniport, NULL, &arg);
+    if (caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_4) &&
+        NT_SUCCESS(miniport_query_adapter_info(query->miniport, NULL, &arg)))
+        query->caps->save_area_bytes = area.MaximumSize;
 }
 
 /* Behind the segments. The precision of history buffers is asked for of all nodes at once. */
@@ -506,6 +506,8 @@ NTSTATUS vidmm_caps_query(struct miniport *miniport, const struct base_services 
         status = caps_query_segments(&query);
     if (NT_SUCCESS(status) && extra)
         ask_the_rest(&query);
+    else if (NT_SUCCESS(status))
+        ask_save_size(&query);
     if (NT_SUCCESS(status))
         status = check_level_segments(&query);
     if (!NT_SUCCESS(status))

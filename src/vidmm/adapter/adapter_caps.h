@@ -68,6 +68,7 @@ struct vidmm_caps {
     bool manages_components;        /* SupportRuntimePowerManagement, and the DDIs for it */
     bool hears_of_removal_asleep;   /* SupportSurpriseRemovalInHibernation */
     bool hears_of_removal;          /* SupportSurpriseRemoval */
+    uint64_t save_area_bytes;       /* DXGK_FRAMEBUFFERSAVEAREA.MaximumSize */
     uint64_t aperture_commit_limit; /* 0: none */
     uint64_t highest_address;
     bool has_contexts;              /* DxgkDdiCreateContext; else devices take their place */

@@ -90,6 +90,31 @@ static void what_windows_asks_besides_is_asked_in_its_order_and_may_be_refused(v
     assert_non_null(strstr(failure.text, "the system's device and context"));
 }
 
+/* Of each driver of WDDM 2.4, observed or not; a failed answer is none. */
+static void what_is_to_be_saved_is_kept(void **state)
+{
+    struct vidmm_caps_extra extra = {.before_segments = mark_context};
+
+    for (unsigned i = 0; i < 4; i++) {
+        struct vidmm_failure failure;
+        struct vidmm_caps caps;
+        struct fake fake;
+
+        make_fake(&fake, i & 1 ? WDDM26 : WDDM21);
+        fake.save_area_bytes = 0x5000;
+        fake.failing_status = STATUS_NOT_SUPPORTED;
+        extra.context = &fake;
+        for (unsigned fails = 0; fails < 2; fails++) {
+            fake.failing_type = fails ? DXGKQAITYPE_FRAMEBUFFERSAVESIZE : -1;
+            assert_int_equal(vidmm_caps_query(&fake.miniport, base_services_libc(), &platform,
+                                              i & 2 ? &extra : NULL, &caps, &failure),
+                             STATUS_SUCCESS);
+            assert_int_equal(caps.save_area_bytes, i & 1 && !fails ? 0x5000 : 0);
+            vidmm_caps_fini(base_services_libc(), &caps);
+        }
+    }
+}
+
 /* ns-d3dkmddi-_dxgkarg_historybufferprecision, ns-d3dkmddi-_dxgk_framebuffersavearea */
 static void there_is_room_for_exactly_the_documented_answer(void **state)
 {
@@ -163,6 +188,7 @@ int main(void)
         cmocka_unit_test(a_driver_that_knows_no_physical_adapters_has_the_nodes_of_its_driver_caps),
         cmocka_unit_test(the_room_for_a_physical_adapter_is_that_of_the_version),
         cmocka_unit_test(a_device_is_asked_for_its_version_before_it_starts),
+        cmocka_unit_test(what_is_to_be_saved_is_kept),
         cmocka_unit_test(there_is_room_for_exactly_the_documented_answer),
         cmocka_unit_test(what_windows_asks_besides_is_asked_in_its_order_and_may_be_refused),
     };

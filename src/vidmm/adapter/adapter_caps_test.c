@@ -666,7 +666,8 @@ static void each_query_that_fails_in_its_turn_ends_the_start(void **state)
             fake.failing_status = STATUS_DEVICE_NOT_READY;
             status = query(&fake, &caps, &failure);
             if (NT_SUCCESS(status)) {
-                assert_int_equal(fake.asked, turn);
+                /* The last one may fail: then nothing is saved. */
+                assert_int_equal(fake.asked, turn + (versions[i] >= WDDM26));
                 vidmm_caps_fini(base_services_libc(), &caps);
                 continue;
             }

@@ -138,6 +138,9 @@ static NTSTATUS fake_query(struct miniport *self, HANDLE object,
     case DXGKQAITYPE_SEGMENTMEMORYSTATE:
         answer_ranges(fake, query->pOutputData, fake->segments[0].NumInvalidMemoryRanges);
         break;
+    case DXGKQAITYPE_FRAMEBUFFERSAVESIZE:
+        ((DXGK_FRAMEBUFFERSAVEAREA *)query->pOutputData)->MaximumSize = fake->save_area_bytes;
+        break;
     default:
         return STATUS_NOT_SUPPORTED;
     }

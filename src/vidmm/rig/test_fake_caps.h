@@ -62,8 +62,9 @@ struct fake {
     bool ignores_stride;
     UINT range_count_told; /* by SEGMENTMEMORYSTATE */
     DXGK_MEMORYRANGE ranges[4];
-    int failing_type;      /* the query that fails, or -1 */
-    unsigned failing_turn; /* so many queries are answered before one fails; UINT_MAX: none does */
+    SIZE_T save_area_bytes; /* by FRAMEBUFFERSAVESIZE */
+    int failing_type;       /* the query that fails, or -1 */
+    unsigned failing_turn;  /* so many queries are answered before one fails; UINT_MAX: none does */
     NTSTATUS failing_status;
 
     UINT driver_caps_bytes, physical_adapter_bytes; /* as asked */

@@ -414,10 +414,10 @@ static void callback(struct check *check, void *state, const struct check_callba
     struct device_memory_watch *watch = state;
     const NTSTATUS status = event->status;
 
-    if (event->callback != TRACE_CALLBACK_memory)
+    if (event->callback != TRACE_CALLBACK_memory || miniport_memory_is_of_save_area(request->kind))
         return;
     check_call(check, watch, request->kind);
-    switch (request->kind) {
+    switch ((unsigned)request->kind) {
     case MINIPORT_MEMORY_allocate_pages:
         allocated_pages(check, watch, request->allocate_pages, status);
         break;
@@ -461,7 +461,7 @@ static void callback(struct check *check, void *state, const struct check_callba
     case MINIPORT_MEMORY_close_object:
         closed(check, watch, request->close_object, status);
         break;
-    case MINIPORT_MEMORY_COUNT:
+    default:
         break;
     }
 }
