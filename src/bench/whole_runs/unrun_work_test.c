@@ -284,6 +284,25 @@ static void nodes_leave_a_context_before_its_allocations_go(void **state)
     }
 }
 
+/*
+ * The switch has gone to the driver when the adapter goes to sleep. It is a submission of the
+ * context's process, whose tables are to change in its idle time alone.
+ */
+static void a_switch_that_is_under_way_keeps_its_process_busy(void **state)
+{
+    struct workload *workload =
+        test_parse("drydock-case 1\noption local-memory 655360\noption idle-updates yes\n"
+                   "option null-context yes\noption model gpummu\ncontext c0\n"
+                   "alloc a0 size=9\nalloc a2 size=72K\nsubmit c0 a0:w\nsubmit c0\n"
+                   "submit c0 a2:w\nsubmit c0\nsubmit c0\npower d3\n");
+    struct run_result *result = test_play(workload);
+
+    test_assert_clean(result);
+    assert_true(result->statistics.context_switches > 0);
+    assert_true(result->rules.evaluated[RULE_PT_036] > 0);
+    test_finish(result);
+}
+
 static void nodes_are_not_told_unless_wanted(void **state)
 {
     struct workload *workload = test_load("null-context.case");
@@ -335,6 +354,7 @@ int main(void)
         cmocka_unit_test(what_the_kernel_draws_is_made_by_render_km),
         cmocka_unit_test(what_the_kernel_draws_by_address_is_made_by_render_gdi),
         cmocka_unit_test(nodes_leave_a_context_before_its_allocations_go),
+        cmocka_unit_test(a_switch_that_is_under_way_keeps_its_process_busy),
         cmocka_unit_test(nodes_are_not_told_unless_wanted),
         cmocka_unit_test(drivers_below_1_2_have_no_flag_for_it),
         cmocka_unit_test(what_a_sleep_empties_is_nobodys_in_the_physical_model),

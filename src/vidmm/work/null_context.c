@@ -18,8 +18,9 @@ struct null_context {
     const struct vidmm_context *current; /* ran last; NULL: the system's, or none */
     bool is_system;                      /* ... the system's */
     bool is_under_way;
-    bool is_held;          /* the scheduler is, by idle_updates.c */
-    HANDLE driver_context; /* the context that the node leaves */
+    bool is_held;                        /* the scheduler is, by idle_updates.c */
+    HANDLE driver_context;               /* the context that the node leaves */
+    const struct vidmm_process *process; /* ... its process; NULL: the system's */
     unsigned node;
 };
 
@@ -77,6 +78,7 @@ static void leave(struct null_context *node)
         .ops = &switch_ops,
         .is_paging = node->is_system,
         .is_virtual = node->is_system ? vidmm->caps.has_page_tables : vidmm->caps.is_virtual};
+    node->process = node->is_system ? NULL : node->current->device->process;
     node->current = NULL;
     node->is_under_way = true;
     vidmm->statistics.context_switches++;
@@ -201,6 +203,21 @@ void null_contexts_release(struct vidmm *vidmm)
         node->is_held = false;
         vidsch_context_release(node->scheduler);
     }
+}
+
+bool null_contexts_leave(const struct vidmm *vidmm, const struct vidmm_process *process)
+{
+    const bool goes_on = vidmm->power.state == POWER_ON; /* a queued switch will be submitted */
+    unsigned i;
+
+    for (i = 0; vidmm->null_contexts && i < vidmm->caps.node_count; i++) {
+        const struct null_context *node = &vidmm->null_contexts[i];
+
+        if (node->is_under_way && node->process == process &&
+            (!vidsch_context_is_quiet(node->scheduler) || (goes_on && !node->is_held)))
+            return true;
+    }
+    return false;
 }
 
 /* The allocation that the job takes away from its place; NULL: none. */

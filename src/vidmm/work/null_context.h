@@ -45,6 +45,12 @@ bool null_contexts_hold(struct vidmm *vidmm);
 void null_contexts_release(struct vidmm *vidmm);
 
 /*
+ * True: a switch out of a context of the process is with the driver, or may come to it at any
+ * moment.
+ */
+bool null_contexts_leave(const struct vidmm *vidmm, const struct vidmm_process *process);
+
+/*
  * True: a node has to leave a context of the device whose allocation the job takes away, and an
  * earlier operation holds the context, or the switch. Behind idle_updates_end() nobody does.
  */
