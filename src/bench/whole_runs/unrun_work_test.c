@@ -303,6 +303,24 @@ static void a_switch_that_is_under_way_keeps_its_process_busy(void **state)
     test_finish(result);
 }
 
+/* A reset finds a switch that is queued, and nothing but paging goes on before tables are there. */
+static void a_queued_switch_is_not_waited_for_behind_a_reset(void **state)
+{
+    struct workload *workload =
+        test_parse("drydock-case 1\noption local-memory 1376256\noption local-invisible 528384\n"
+                   "option pages-64k dual\noption idle-updates yes\noption null-context yes\n"
+                   "option hardware-queue 1\noption model gpummu\ncontext c0\ncontext c4\n"
+                   "alloc a47 size=494450\nalloc a53 size=4K\nsubmit c0 a47:r\n"
+                   "fault c4 reach=beyond-root\nalloc a95 size=4K flags=cpu-visible\n"
+                   "submit c4 a95:r a53:r\nsubmit c0\nresident a95\nreset\n"
+                   "tile c4 unmap va=0x40000e0000 pages=16\n");
+    struct run_result *result = test_play(workload);
+
+    test_assert_clean(result);
+    assert_int_equal(result->statistics.adapter_resets, 1);
+    test_finish(result);
+}
+
 static void nodes_are_not_told_unless_wanted(void **state)
 {
     struct workload *workload = test_load("null-context.case");
@@ -355,6 +373,7 @@ int main(void)
         cmocka_unit_test(what_the_kernel_draws_by_address_is_made_by_render_gdi),
         cmocka_unit_test(nodes_leave_a_context_before_its_allocations_go),
         cmocka_unit_test(a_switch_that_is_under_way_keeps_its_process_busy),
+        cmocka_unit_test(a_queued_switch_is_not_waited_for_behind_a_reset),
         cmocka_unit_test(nodes_are_not_told_unless_wanted),
         cmocka_unit_test(drivers_below_1_2_have_no_flag_for_it),
         cmocka_unit_test(what_a_sleep_empties_is_nobodys_in_the_physical_model),

@@ -7,7 +7,7 @@
  * The first operation on tables of a process, or on cached entries of them, holds the contexts of
  * the process and waits until they are quiet; they go on when everything that was built has
  * retired. Switches of nodes to the null context, out of a context of the process, are submissions
- * of it as well, and are waited for. The paging process is not concerned: its tables are used by
+ * of it as well. The paging process is not concerned: its tables are used by
  * the buffers that change them.
  *
  * The others are all that move an allocation with SynchronousPaging: in the same way they hold and
@@ -86,7 +86,8 @@ bool idle_updates_may_go(struct vidmm *vidmm, struct job *job,
     if (!vidmm->caps.update_requires_idle)
         return true;
     process = names_process(args) ? find_process(vidmm, miniport_operation_process(args)) : NULL;
-    return !process || (process_is_quiet(process) && !null_contexts_leave(vidmm, process));
+    is_quiet = !process || process_is_quiet(process);
+    return (!process || null_contexts_hold_process(vidmm, process)) && is_quiet;
 }
 
 void idle_updates_end(struct vidmm *vidmm)

@@ -175,7 +175,26 @@ void null_contexts_reset(struct vidmm *vidmm)
     }
 }
 
+/* True: no switch of the node is with the driver, and none comes to it from now on. */
+static bool hold(struct null_context *node)
+{
+    if (!node->is_held)
+        vidsch_context_hold(node->scheduler);
+    node->is_held = true;
+    return vidsch_context_is_quiet(node->scheduler);
+}
+
 bool null_contexts_hold(struct vidmm *vidmm)
+{
+    bool is_quiet = true;
+    unsigned i;
+
+    for (i = 0; vidmm->null_contexts && i < vidmm->caps.node_count; i++)
+        is_quiet = hold(&vidmm->null_contexts[i]) && is_quiet;
+    return is_quiet;
+}
+
+bool null_contexts_hold_process(struct vidmm *vidmm, const struct vidmm_process *process)
 {
     bool is_quiet = true;
     unsigned i;
@@ -183,10 +202,8 @@ bool null_contexts_hold(struct vidmm *vidmm)
     for (i = 0; vidmm->null_contexts && i < vidmm->caps.node_count; i++) {
         struct null_context *node = &vidmm->null_contexts[i];
 
-        if (!node->is_held)
-            vidsch_context_hold(node->scheduler);
-        node->is_held = true;
-        is_quiet = is_quiet && vidsch_context_is_quiet(node->scheduler);
+        if (node->is_under_way && node->process == process)
+            is_quiet = hold(node) && is_quiet;
     }
     return is_quiet;
 }
@@ -203,21 +220,6 @@ void null_contexts_release(struct vidmm *vidmm)
         node->is_held = false;
         vidsch_context_release(node->scheduler);
     }
-}
-
-bool null_contexts_leave(const struct vidmm *vidmm, const struct vidmm_process *process)
-{
-    const bool goes_on = vidmm->power.state == POWER_ON; /* a queued switch will be submitted */
-    unsigned i;
-
-    for (i = 0; vidmm->null_contexts && i < vidmm->caps.node_count; i++) {
-        const struct null_context *node = &vidmm->null_contexts[i];
-
-        if (node->is_under_way && node->process == process &&
-            (!vidsch_context_is_quiet(node->scheduler) || (goes_on && !node->is_held)))
-            return true;
-    }
-    return false;
 }
 
 /* The allocation that the job takes away from its place; NULL: none. */
@@ -258,6 +260,8 @@ bool null_contexts_need_release(const struct vidmm *vidmm, const struct job *job
     for (i = 0; allocation && i < vidmm->caps.node_count; i++) {
         const struct null_context *node = &vidmm->null_contexts[i];
 
+        if (node->is_under_way && node->is_held)
+            return true;
         if (has_to_leave(node, allocation) &&
             node->current->device->process->space.is_held_for_updates)
             return true;

@@ -42,13 +42,9 @@ void null_contexts_reset(struct vidmm *vidmm);
  * repeated.
  */
 bool null_contexts_hold(struct vidmm *vidmm);
+/* The same of the switches that are on their way out of a context of the process. */
+bool null_contexts_hold_process(struct vidmm *vidmm, const struct vidmm_process *process);
 void null_contexts_release(struct vidmm *vidmm);
-
-/*
- * True: a switch out of a context of the process is with the driver, or may come to it at any
- * moment.
- */
-bool null_contexts_leave(const struct vidmm *vidmm, const struct vidmm_process *process);
 
 /*
  * True: a node has to leave a context of the device whose allocation the job takes away, and an
