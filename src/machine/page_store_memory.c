@@ -15,6 +15,18 @@ static void *reserve(uint64_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+/* Many pages of it are written, one behind the other: large pages of the host cost less. */
+static void *reserve_dense(uint64_t bytes)
+{
+    void *memory = reserve(bytes);
+
+#ifdef MADV_HUGEPAGE
+    if (memory)
+        madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+    return memory;
+}
+
 static void release(void *memory, uint64_t bytes)
 {
     if (memory)
@@ -43,7 +55,7 @@ bool page_store_take_new_memory(struct page_store *store)
     store->touched = reserve(groups * sizeof *store->touched);
     store->slots = reserve((groups + 1) * sizeof *store->slots);
     store->free_slots = reserve(groups * sizeof *store->free_slots);
-    store->descriptors = reserve(pages * sizeof *store->descriptors);
+    store->descriptors = reserve_dense(pages * sizeof *store->descriptors);
     store->stains = reserve(stain_bytes(store));
     store->pins = reserve(pages * sizeof *store->pins);
     store->arena = mmap(NULL, pages * PAGE_BYTES, PROT_READ | PROT_WRITE,
