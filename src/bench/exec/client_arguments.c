@@ -24,7 +24,7 @@ static const char *type_of(enum d3dkmt_function function)
 {
     static const char *const types[D3DKMT_FN_COUNT] = {
 #define TYPE(name, type) [D3DKMT_FN_##name] = #type,
-        D3DKMT_FUNCTIONS(TYPE)
+        THUNK_FUNCTIONS(TYPE)
 #undef TYPE
     };
     static const char qualifier[] = "const ";
