@@ -28,8 +28,9 @@ struct shared *shared_find(struct d3dkmt *front, enum object_type type, uint64_t
     struct shared *shared;
 
     list_for_each (shared, &front->shared, struct shared, link) {
-        if (shared->type == type && ((nt_object && shared->name == nt_object) ||
-                                     (global && shared->global == global)))
+        if (shared->type == type &&
+            ((nt_object && shared->name == nt_object && shared->nt_handles) ||
+             (global && shared->global == global)))
             return shared;
     }
     return NULL;
