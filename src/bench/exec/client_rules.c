@@ -250,10 +250,10 @@ static void judge_access(void *context, const struct seen_access *access)
             check_access(batch, access->destination, access->bytes, true);
         else if (access->value == UINT64_MAX)
             client_rules_break(batch->rules, CLIENT_RULE_LOST_VALUE, lost_value, fence->number);
-        else if (access->value < fence->last_signal)
+        else if (!fence->body->is_shared && access->value < fence->body->last_signal)
             client_rules_break(batch->rules, CLIENT_RULE_FENCE_FALLS,
                                "fence %u is signalled with %" PRIu64 " behind %" PRIu64,
-                               fence->number, access->value, fence->last_signal);
+                               fence->number, access->value, fence->body->last_signal);
         return;
     }
     if (access->source)
@@ -309,10 +309,10 @@ static void signal_one(struct client_rules *rules, const struct seen_object *fen
                            "fence %u tells of the progress of a hardware queue", fence->number);
     else if (value == UINT64_MAX)
         client_rules_break(rules, CLIENT_RULE_LOST_VALUE, lost_value, fence->number);
-    else if (value < fence->last_signal && !may_fall)
+    else if (value < fence->body->last_signal && !may_fall && !fence->body->is_shared)
         client_rules_break(rules, CLIENT_RULE_FENCE_FALLS,
                            "fence %u is signalled with %" PRIu64 " behind %" PRIu64, fence->number,
-                           value, fence->last_signal);
+                           value, fence->body->last_signal);
 }
 
 static void signal_all(struct client_rules *rules, const struct seen_sync *signal)
@@ -453,11 +453,11 @@ static void submit_to_hw_queue(struct client_rules *rules,
         return;
     if (id == UINT64_MAX)
         client_rules_break(rules, CLIENT_RULE_LOST_VALUE, lost_value, queue->fence->number);
-    else if (id <= queue->fence->last_signal)
+    else if (id <= queue->fence->body->last_signal)
         client_rules_break(rules, CLIENT_RULE_QUEUE_ID,
                            "{@HwQueueProgressFenceId} is {%" PRIu64 "}{=~more than %" PRIu64
                            ", that of the submission before~}",
-                           id, queue->fence->last_signal);
+                           id, queue->fence->body->last_signal);
 }
 
 /* ---- Allocations ----------------------------------------------------------------------------- */
@@ -734,7 +734,7 @@ static bool has_much_private_data(const struct client_rules *rules)
         return arguments->pPrivateDriverData &&
                arguments->NumPrimaries <= D3DDDI_MAX_WRITTEN_PRIMARIES &&
                (!arguments->NumPrimaries || arguments->WrittenPrimaries) && work->hw_queue->fence &&
-               work->progress_id > work->hw_queue->fence->last_signal &&
+               work->progress_id > work->hw_queue->fence->body->last_signal &&
                work->progress_id != UINT64_MAX;
     }
 }
@@ -820,12 +820,12 @@ void client_rules_closed(struct client_rules *rules, void *client)
 
         if (wait->process != rules->process)
             continue;
-        if (client_rules_value(wait->fence) < wait->value && wait->fence->promised < wait->value &&
-            !wait->fence->queue)
+        if (client_rules_value(wait->fence) < wait->value && wait->fence->body->promised < wait->value &&
+            !wait->fence->queue && !wait->fence->body->is_shared) /* by another process, later */
             client_rules_break(rules, CLIENT_RULE_NEVER_SIGNALLED,
                                "fence %u is awaited with %" PRIu64 ", and %" PRIu64
                                " is all that is signalled",
-                               wait->fence->number, wait->value, wait->fence->promised);
+                               wait->fence->number, wait->value, wait->fence->body->promised);
         wait->process = NULL;
     }
     client_rules_look_at_hidden(rules);

@@ -217,7 +217,7 @@ static void tell_seers(const struct exec_session *session, enum d3dkmt_moment mo
     struct client_call made = {0};
 
     if (call)
-        made = (struct client_call){call->function, call->arguments, call->status};
+        made = (struct client_call){call->function, call->arguments, call->status, call->nt_object};
     if (moment == D3DKMT_CLOSED) {
         if (session->rules)
             client_rules_closed(session->rules, client);
