@@ -211,7 +211,7 @@ jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))'
 fi
 
 # What is evaluated is what the catalogue says is.
-grep -Eo '^(QUEUE_)?RULE\([A-Z_]*, "KMT-[0-9]*"' "$source/src/bench/exec/client_rules.inc" | grep -o 'KMT-[0-9]*' \
+grep -Eo '^(QUEUE_|SHARING_)?RULE\([A-Z_]*, "KMT-[0-9]*"' "$source/src/bench/exec/client_rules.inc" | grep -o 'KMT-[0-9]*' \
     > "$folder/rules"
 sed -n 's/^| \(KMT-[0-9]*\) .*| \(yes\|advice\)[^|]* |$/\1/p' "$source/data/d3dkmt/contract.md" |
     diff - "$folder/rules" > "$folder/out" || complain "the catalogue and client_rules.inc differ"

@@ -321,6 +321,7 @@ static void signal_all(struct client_rules *rules, const struct seen_sync *signa
     for (UINT i = 0; signal->handles && signal->values && i < signal->count; i++) {
         const struct seen_object *fence = seen_find(rules->process, signal->handles[i], SEEN_FENCE);
 
+        client_rules_fence_use(rules, fence, true);
         if (fence)
             signal_one(rules, fence, signal->values[i], signal->may_fall);
     }
@@ -334,6 +335,7 @@ static void add_waits(struct client_rules *rules, const struct d3dkmt_call *call
         struct seen_object *fence = seen_find(rules->process, sync->handles[i], SEEN_FENCE);
 
         client_rules_look_at_fence(rules, fence);
+        client_rules_fence_use(rules, fence, false);
         for (unsigned k = 0; fence && k < MOST_WAITS; k++) {
             struct wait *wait = &rules->waits[k];
 
@@ -609,6 +611,7 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
         add_waits(rules, call, &sync);
     else if (seen_signal_of(rules->process, call->function, call->arguments, &sync))
         signal_all(rules, &sync);
+    client_rules_sharing(rules);
     switch (call->function) {
     case D3DKMT_FN_MakeResident:
         make_resident(rules, call->arguments);
@@ -783,6 +786,7 @@ void client_rules_ended(struct client_rules *rules, void *client, const struct d
         return;
     if (rules->is_work)
         submission_ended(rules);
+    client_rules_sharing_ended(rules);
     switch (call->function) {
     case D3DKMT_FN_MakeResident:
         if (call->status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
