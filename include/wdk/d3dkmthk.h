@@ -688,9 +688,9 @@ typedef struct _D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 {
     D3DKMT_HANDLE hSyncObject;                /* out */
     union {
         struct {
-            VOID *FenceValueCPUVirtualAddress;                                /* out */
+            VOID *FenceValueCPUVirtualAddress;                                 /* out */
             D3DKMT_ALIGN64 D3DGPU_VIRTUAL_ADDRESS FenceValueGPUVirtualAddress; /* out */
-            UINT EngineAffinity;                                              /* in */
+            UINT EngineAffinity;                                               /* in */
         } MonitoredFence;
         D3DKMT_ALIGN64 UINT64 Reserved[8];
     };

@@ -220,7 +220,8 @@ static void set_content(struct recorder_case *recorder, struct seen_object *allo
 {
     cut(allocation, content->offset, content->bytes);
     if (allocation->body->content_count == allocation->body->content_room) {
-        const unsigned room = allocation->body->content_room ? allocation->body->content_room * 2 : 4;
+        const unsigned room =
+            allocation->body->content_room ? allocation->body->content_room * 2 : 4;
         struct seen_content *more = realloc(allocation->body->contents, room * sizeof *more);
 
         if (!more) {

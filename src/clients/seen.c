@@ -394,8 +394,7 @@ struct seen_shared *seen_find_shared(const struct seen *seen, bool is_fence, uin
 
 static struct seen_shared *new_shared(struct seen *seen, UINT count)
 {
-    struct seen_shared *shared =
-        calloc(1, sizeof *shared + count * sizeof(struct seen_body *));
+    struct seen_shared *shared = calloc(1, sizeof *shared + count * sizeof(struct seen_body *));
 
     if (shared)
         list_push_back(&seen->shared, &shared->link);
@@ -469,10 +468,9 @@ static void opened_fence(struct seen *seen, struct seen_process *process, uint64
                          const D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 *arguments)
 {
     struct seen_shared *shared = seen_find_shared(seen, true, name, 0);
-    struct seen_object *fence =
-        add_sight(seen, process, SEEN_FENCE, arguments->hSyncObject,
-                  seen_find(process, arguments->hDevice, SEEN_DEVICE),
-                  shared ? shared->bodies[0] : NULL);
+    struct seen_object *fence = add_sight(seen, process, SEEN_FENCE, arguments->hSyncObject,
+                                          seen_find(process, arguments->hDevice, SEEN_DEVICE),
+                                          shared ? shared->bodies[0] : NULL);
 
     if (!fence)
         return;
@@ -820,8 +818,7 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
     case D3DKMT_FN_OpenResource: {
         const D3DKMT_OPENRESOURCE *arguments = call->arguments;
 
-        opened_resource(seen, process,
-                        seen_find_shared(seen, false, 0, arguments->hGlobalShare),
+        opened_resource(seen, process, seen_find_shared(seen, false, 0, arguments->hGlobalShare),
                         arguments->hDevice, arguments->hResource, arguments->pOpenAllocationInfo2);
         break;
     }

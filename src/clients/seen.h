@@ -7,8 +7,8 @@
  * Model      A process has objects by handle: devices, contexts, paging queues, hardware queues,
  *            fences, allocations; and mappings by address. seen_ended() is told of a call when it
  *            has ended, and before anything else happens. A fence or an allocation is one process's
- *            sight of a body, which several processes may share. What a user-mode driver of the Drydock
- *            GPU says in its private data and its packets is read; of another one it stays opaque.
+ *            sight of a body, which several processes may share. What a user-mode driver of the
+ * Drydock GPU says in its private data and its packets is read; of another one it stays opaque.
  * Ownership  Objects are lent until the process has destroyed them, and the call has been seen.
  * Errors     Without memory seen->is_lost, and nothing more is followed.
  */
@@ -27,8 +27,8 @@
 /* A call of a thunk function, as it is made and as it has ended. */
 struct client_call {
     enum d3dkmt_function function;
-    void *arguments; /* the structure of the function */
-    NTSTATUS status; /* when it has ended */
+    void *arguments;    /* the structure of the function */
+    NTSTATUS status;    /* when it has ended */
     uint64_t nt_object; /* what its NT handle names, in or out; 0: none, or nobody knows */
 };
 
@@ -101,8 +101,8 @@ struct seen_body {
 
 /* A resource or a fence that was made to be shared. */
 struct seen_shared {
-    struct list link; /* of all */
-    uint64_t name;    /* what NT handles of it name; 0: there has been none */
+    struct list link;     /* of all */
+    uint64_t name;        /* what NT handles of it name; 0: there has been none */
     D3DKMT_HANDLE global; /* 0: none */
     bool is_fence;
     /* As a query tells it. */
@@ -140,8 +140,8 @@ struct seen_object {
 
     /* FENCE */
     uint64_t cpu_address, va;
-    struct seen_object *queue;    /* whose paging fence it is; NULL: a client's */
-    struct seen_object *hw_queue; /* whose progress fence it is; NULL: none */
+    struct seen_object *queue;         /* whose paging fence it is; NULL: a client's */
+    struct seen_object *hw_queue;      /* whose progress fence it is; NULL: none */
     bool is_wait_only, is_signal_only; /* NoSignal, NoWait */
 
     /* QUEUE, HW_QUEUE */

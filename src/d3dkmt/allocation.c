@@ -397,7 +397,7 @@ static void end_lock(struct allocation *allocation)
     if (memory->shared) {
         if (--memory->lock_count)
             return;
-        front->config.board.hide_in_file(front->config.board.context, memory->file);
+        front->config.board.hide_in_file(front->config.board.context, memory->file->file);
     } else {
         hide(allocation);
     }
@@ -415,7 +415,7 @@ static void let_go(struct allocation *allocation)
         end_lock(allocation);
     allocation->locks = 0;
     if (allocation->memory->shared && allocation->lock_address)
-        board->end_view(board->context, process->client, allocation->memory->file,
+        board->end_view(board->context, process->client, allocation->memory->file->file,
                         allocation->lock_address);
     allocation->lock_address = 0;
     process->front->releases++;
@@ -606,10 +606,9 @@ static NTSTATUS show_shared(struct allocation *allocation)
     for (uint64_t i = 0; addresses && i < count; i++)
         addresses[i] = vidmm_locked_page_address(memory->handle, i);
     if (addresses && !memory->file)
-        status =
-            board->open_file(board->context, allocation->process->client, count, &memory->file);
+        status = shared_file_open(allocation->process, count, &memory->file);
     if (NT_SUCCESS(status))
-        status = board->show_in_file(board->context, memory->file, addresses);
+        status = board->show_in_file(board->context, memory->file->file, addresses);
     base_free_array(front->services, addresses, count, sizeof *addresses);
     return status;
 }
@@ -646,7 +645,7 @@ static NTSTATUS lock_first(struct allocation *allocation)
         return status;
     memory->lock_count++;
     if (!allocation->lock_address)
-        status = board->begin_view(board->context, process->client, memory->file,
+        status = board->begin_view(board->context, process->client, memory->file->file,
                                    &allocation->lock_address);
     if (!NT_SUCCESS(status))
         end_lock(allocation);

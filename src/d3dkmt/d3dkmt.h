@@ -24,21 +24,19 @@
  *            Resources and monitored fences that are made to be shared belong to all processes that
  *            have opened them: each has handles, addresses and references of its own, and the
  *            memory goes with the last of them. An NT handle is a descriptor that the embedder
- *            makes; here it is the name of an object (d3dkmt_call.nt_object), which keeps the object
- *            until d3dkmt_nt_handle_closed().
- * Ownership  Arguments of a call are borrowed until it has ended; lists in them are read before
- *            d3dkmt_call() returns. Everything of a process goes by d3dkmt_process_close().
- * Errors     NTSTATUS, as the page of the function documents. Arguments are not trusted: handles
- *            are looked up, counts bounded, ranges checked. Pointers must lead to memory of the
- *            embedder's: it has copied in what they lead to.
- * Limits     Semaphores and mutexes answer STATUS_NOT_SUPPORTED, and so do calls that open those:
- *            D3DKMTOpenSynchronizationObject, D3DKMTOpenSyncObjectFromNtHandle. A fence with Shared
- *            and without NtSecuritySharing is one like any other, which nobody can open.
- *            dwDesiredAccess of an NT handle is not looked at: who has it may do everything.
- *            STATUS_NOT_SUPPORTED, too: a second hardware queue of a context beside the first,
- *            queues with UserModeSubmission, NativeProgressFence or TestQueue, and a signal to
- *            more than one queue. DisableGpuTimeout goes to the driver, and time-outs stay.
- * Source     The reference pages of d3dkmthk.h; /docs/applications.md.
+ *            makes; here it is the name of an object (d3dkmt_call.nt_object), which keeps the
+ * object until d3dkmt_nt_handle_closed(). Ownership  Arguments of a call are borrowed until it has
+ * ended; lists in them are read before d3dkmt_call() returns. Everything of a process goes by
+ * d3dkmt_process_close(). Errors     NTSTATUS, as the page of the function documents. Arguments are
+ * not trusted: handles are looked up, counts bounded, ranges checked. Pointers must lead to memory
+ * of the embedder's: it has copied in what they lead to. Limits     Semaphores and mutexes answer
+ * STATUS_NOT_SUPPORTED, and so do calls that open those: D3DKMTOpenSynchronizationObject,
+ * D3DKMTOpenSyncObjectFromNtHandle. A fence with Shared and without NtSecuritySharing is one like
+ * any other, which nobody can open. dwDesiredAccess of an NT handle is not looked at: who has it
+ * may do everything. STATUS_NOT_SUPPORTED, too: a second hardware queue of a context beside the
+ * first, queues with UserModeSubmission, NativeProgressFence or TestQueue, and a signal to more
+ * than one queue. DisableGpuTimeout goes to the driver, and time-outs stay. Source     The
+ * reference pages of d3dkmthk.h; /docs/applications.md.
  */
 #ifndef DRYDOCK_D3DKMT_D3DKMT_H
 #define DRYDOCK_D3DKMT_D3DKMT_H
@@ -178,8 +176,8 @@ enum d3dkmt_moment { D3DKMT_CALLED, D3DKMT_ENDED, D3DKMT_CLOSED };
 struct d3dkmt_call;
 
 /*
- * Whose allocation of the manager's it is, in a device or in any (NULL), and its handle there. 0: it
- * has been destroyed there, or the device never had it.
+ * Whose allocation of the manager's it is, in a device or in any (NULL), and its handle there. 0:
+ * it has been destroyed there, or the device never had it.
  */
 D3DKMT_HANDLE d3dkmt_handle_of(const struct vidmm_allocation *allocation,
                                const struct vidmm_device *device, void **out_client);
@@ -229,7 +227,7 @@ struct d3dkmt_call {
 
 /* STATUS_NOT_SUPPORTED: no page tables. STATUS_NO_MEMORY. */
 NTSTATUS d3dkmt_create(const struct d3dkmt_config *config, struct d3dkmt **out_front);
-/* All processes are gone. */
+/* All processes are gone, and all NT handles closed. */
 void d3dkmt_destroy(struct d3dkmt *front);
 
 /* The manager's events; the embedder has set them to go here (vidmm_config.events). */

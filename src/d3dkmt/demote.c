@@ -45,8 +45,7 @@ static bool may_be_demoted(const struct allocation *allocation)
 {
     return allocation->residency > allocation->demoted && !allocation->requests &&
            !allocation->is_destroyed && !allocation->locks && !allocation->client_pages &&
-           !allocation->memory->lock_count &&
-           is_in_memory(allocation->process->front, allocation);
+           !allocation->memory->lock_count && is_in_memory(allocation->process->front, allocation);
 }
 
 /* Other devices hold it, too: it would not leave. */

@@ -6,9 +6,9 @@
  * may, and harms only who waits for it. So the front keeps no copy, and looks whenever something
  * has happened.
  *
- * A shared fence has a page of its own, in a file that its clients have views of; each of them has it
- * mapped for itself. When the fence is destroyed in a process, its page there goes as soon as nothing
- * of the process runs.
+ * A shared fence has a page of its own, in a file that its clients have views of; each of them has
+ * it mapped for itself. When the fence is destroyed in a process, its page there goes as soon as
+ * nothing of the process runs.
  *
  * A client learns from its fences that a device is lost, so device_lose() is here.
  */
@@ -36,7 +36,8 @@ static void free_page(struct d3dkmt_process *process, struct fence_page *page)
         va_remove(&process->mapped, range);
     list_remove(&page->link);
     if (page->shared) {
-        board->end_view(board->context, process->client, page->shared->file, page->client_address);
+        board->end_view(board->context, process->client, page->shared->file->file,
+                        page->client_address);
         shared_drop(page->shared);
     } else {
         board->release_shared_page(board->context, process->client, page->page,
@@ -59,7 +60,8 @@ static NTSTATUS show_page(struct d3dkmt_process *process, struct shared *shared,
         page->view = view;
         return status;
     }
-    status = board->begin_view(board->context, process->client, shared->file, &page->client_address);
+    status = board->begin_view(board->context, process->client, shared->file->file,
+                               &page->client_address);
     if (!NT_SUCCESS(status))
         return status;
     page->shared = shared;
@@ -211,9 +213,9 @@ NTSTATUS fence_share(struct d3dkmt_process *process, uint64_t value, struct shar
 
     if (!NT_SUCCESS(status))
         return status;
-    status = board->open_file(board->context, process->client, 1, &shared->file);
+    status = shared_file_open(process, 1, &shared->file);
     if (NT_SUCCESS(status))
-        status = board->take_file_page(board->context, shared->file, &shared->page, &view);
+        status = board->take_file_page(board->context, shared->file->file, &shared->page, &view);
     if (!NT_SUCCESS(status)) {
         shared_drop(shared);
         *out_shared = NULL;
@@ -356,7 +358,8 @@ static NTSTATUS give_fence(struct d3dkmt_call *call, struct fence *fence,
     D3DKMT_HANDLE *state = front_alloc(front, sizeof *state);
 
     if (NT_SUCCESS(status))
-        status = state ? handle_give(call->process, &fence->object, OBJECT_FENCE) : STATUS_NO_MEMORY;
+        status =
+            state ? handle_give(call->process, &fence->object, OBJECT_FENCE) : STATUS_NO_MEMORY;
     if (!NT_SUCCESS(status)) {
         fence_destroy(fence);
         front_free(front, state, sizeof *state);
@@ -407,8 +410,7 @@ NTSTATUS d3dkmt_OpenSyncObjectFromNtHandle2(struct d3dkmt_call *call,
                                             D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 *arguments)
 {
     struct device *device = handle_find(call->process, arguments->hDevice, OBJECT_DEVICE);
-    struct shared *shared =
-        shared_find(call->process->front, OBJECT_FENCE, call->nt_object, 0);
+    struct shared *shared = shared_find(call->process->front, OBJECT_FENCE, call->nt_object, 0);
     struct fence *fence;
     NTSTATUS status;
 

@@ -37,6 +37,7 @@
 #define MOST_HANDLES      (1u << 20)
 #define MOST_LIST         (1u << 16) /* members of a list in one call */
 #define MOST_PRIVATE_DATA (1u << 20) /* bytes */
+#define MOST_FILES        4096u      /* of shared fences, and of shared memory that was locked */
 #define MOST_TRIM_NOTICES D3DKMT_MOST_TRIM_NOTICES
 
 enum object_type {
@@ -81,9 +82,16 @@ struct shared {
     void *runtime_data, *driver_data; /* of the resource */
     UINT runtime_bytes, driver_bytes, total_bytes;
     /* FENCE: a page for itself, so that nobody sees other fences */
-    void *file;
+    struct shared_file *file;
     uint64_t page;
     uint64_t *view;
+};
+
+/* A file of the embedder's, which costs it a descriptor. */
+struct shared_file {
+    void *file;
+    struct list link;             /* of the front */
+    struct d3dkmt_process *payer; /* that has made it; NULL: it is gone */
 };
 
 /* What an allocation is a name for: each allocation is an opening of it in a device. */
@@ -94,9 +102,9 @@ struct memory {
     /* Of a shared one: */
     void *private_data; /* for who opens it */
     UINT private_bytes;
-    struct device *maker; /* the device that made it; NULL: it has closed it */
-    unsigned lock_count;  /* openings that are locked */
-    void *file;           /* where they see it; NULL: nobody has locked it so far */
+    struct device *maker;     /* the device that made it; NULL: it has closed it */
+    unsigned lock_count;      /* openings that are locked */
+    struct shared_file *file; /* where they see it; NULL: nobody has locked it so far */
 };
 
 struct fence_page {
@@ -148,13 +156,13 @@ struct allocation {
     struct memory *memory;   /* its own, or one of a shared resource */
     struct memory own;
     struct vidmm_allocation *handle; /* the memory's */
-    uint64_t bytes;       /* a page multiple */
-    unsigned residency;   /* references that the client has, or has asked for */
-    unsigned requests;    /* of these: requests that have not ended */
-    unsigned demoted;     /* of these: taken from the client for a while (demote.c) */
-    unsigned named;       /* times that a list names it, while it is looked at */
-    unsigned evict_later; /* references to be given up when those have ended */
-    unsigned queued;      /* times that items of queues name it */
+    uint64_t bytes;                  /* a page multiple */
+    unsigned residency;              /* references that the client has, or has asked for */
+    unsigned requests;               /* of these: requests that have not ended */
+    unsigned demoted;                /* of these: taken from the client for a while (demote.c) */
+    unsigned named;                  /* times that a list names it, while it is looked at */
+    unsigned evict_later;            /* references to be given up when those have ended */
+    unsigned queued;                 /* times that items of queues name it */
     unsigned locks;
     uint64_t lock_address; /* where the client sees it; 0: nowhere */
     uint64_t lock_pages;
@@ -290,6 +298,7 @@ struct d3dkmt_process {
     uint64_t budget[2], reservation[2];
     D3DKMT_HANDLE trims[MOST_TRIM_NOTICES]; /* devices of registrations; 0: free */
     unsigned shared_count; /* resources that it has made, and that are there: it stays for them */
+    unsigned file_count;   /* files that it has made, and that are there */
     bool is_closed;
     bool is_gone;    /* and nothing is left but those */
     bool wants_idle; /* its devices are, and so is it */
@@ -306,6 +315,7 @@ struct d3dkmt {
     uint64_t releases;              /* references given up, work ended, allocations destroyed */
     struct list graves;             /* allocations that are destroyed and have not gone */
     struct list shared;             /* objects that are */
+    struct list files;              /* of those */
     uint64_t shared_objects;        /* so far */
     unsigned wants_idle; /* destructions that lack its idleness alone: no work is handed over */
     unsigned trim_count; /* registrations for notices to trim */
@@ -376,6 +386,11 @@ void shared_drop(struct shared *shared);
 bool shared_is_last(const struct shared *shared, const struct memory *memory);
 /* The manager's allocation goes. */
 void memory_end(struct memory *memory);
+/* A file of so many pages. STATUS_NO_MEMORY: also when the process has MOST_FILES. */
+NTSTATUS shared_file_open(struct d3dkmt_process *process, uint64_t count,
+                          struct shared_file **out_file);
+/* The process is gone: nobody pays for its files. */
+void shared_files_forget(struct d3dkmt_process *process);
 
 /* ---- residency.c ---- */
 

@@ -131,6 +131,7 @@ static bool process_bury(struct d3dkmt_process *process)
         return false;
     front_want_idle(front, &process->wants_idle, false);
     free_handles(process);
+    shared_files_forget(process);
     process->is_gone = true;
     process->client = NULL;
     process_free(process);

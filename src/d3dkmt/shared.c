@@ -2,9 +2,9 @@
  * Shared objects: resources and monitored fences that devices of several processes have.
  *
  * An object lives as long as somebody has it: a resource, an allocation or a fence of a process, or
- * an NT handle. The manager's allocations of a resource belong to the process that has made it; when
- * that one has closed them, or is gone, they stay for the others, and so does what the manager knows
- * of the process (vidmm_allocation_leave()).
+ * an NT handle. The manager's allocations of a resource belong to the process that has made it;
+ * when that one has closed them, or is gone, they stay for the others, and so does what the manager
+ * knows of the process (vidmm_allocation_leave()).
  */
 #include "d3dkmt/front.h"
 
@@ -111,22 +111,70 @@ void memory_end(struct memory *memory)
     memory->shared->front->releases++;
 }
 
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+NTSTATUS shared_file_open(struct d3dkmt_process *process, uint64_t count,
+                          struct shared_file **out_file)
+{
+    struct d3dkmt *front = process->front;
+    const struct d3dkmt_board *board = &front->config.board;
+    struct shared_file *file =
+        process->file_count < MOST_FILES ? front_alloc(front, sizeof *file) : NULL;
+    NTSTATUS status;
+
+    *out_file = NULL;
+    if (!file)
+        return STATUS_NO_MEMORY;
+    status = board->open_file(board->context, process->client, count, &file->file);
+    if (!NT_SUCCESS(status)) {
+        front_free(front, file, sizeof *file);
+        return status;
+    }
+    file->payer = process;
+    process->file_count++;
+    list_push_back(&front->files, &file->link);
+    *out_file = file;
+    return STATUS_SUCCESS;
+}
+
+static void close_file(struct d3dkmt *front, struct shared_file *file)
+{
+    const struct d3dkmt_board *board = &front->config.board;
+
+    if (!file)
+        return;
+    board->close_file(board->context, file->file);
+    if (file->payer)
+        file->payer->file_count--;
+    list_remove(&file->link);
+    front_free(front, file, sizeof *file);
+}
+
+void shared_files_forget(struct d3dkmt_process *process)
+{
+    struct shared_file *file;
+
+    list_for_each (file, &process->front->files, struct shared_file, link) {
+        if (file->payer == process)
+            file->payer = NULL;
+    }
+}
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
 static void free_memories(struct shared *shared)
 {
     struct d3dkmt *front = shared->front;
-    const struct d3dkmt_board *board = &front->config.board;
 
     for (UINT i = 0; i < shared->count; i++) {
         struct memory *memory = &shared->memories[i];
 
         memory_end(memory);
-        if (memory->file)
-            board->close_file(board->context, memory->file);
+        close_file(front, memory->file);
         front_free(front, memory->private_data, memory->private_bytes);
     }
     if (shared->memories)
-        base_free_array(front->services, shared->memories, shared->count,
-                        sizeof *shared->memories);
+        base_free_array(front->services, shared->memories, shared->count, sizeof *shared->memories);
     front_free(front, shared->runtime_data, shared->runtime_bytes);
     front_free(front, shared->driver_data, shared->driver_bytes);
     if (shared->creator)
@@ -144,9 +192,8 @@ static void free_if_unused(struct shared *shared)
     if (shared->type == OBJECT_RESOURCE)
         free_memories(shared);
     if (shared->view)
-        board->release_file_page(board->context, shared->file, shared->page);
-    if (shared->file)
-        board->close_file(board->context, shared->file);
+        board->release_file_page(board->context, shared->file->file, shared->page);
+    close_file(front, shared->file);
     front_changed(front);
     front_free(front, shared, sizeof *shared);
 }

@@ -177,8 +177,8 @@ static NTSTATUS open_resource(struct device *device, struct shared *shared,
     resource->shared = shared;
     shared_keep(shared);
     for (UINT i = 0; i < shared->count && NT_SUCCESS(status); i++)
-        status = allocation_open(device, resource, &shared->memories[i],
-                                 &opening->infos[i].hAllocation);
+        status =
+            allocation_open(device, resource, &shared->memories[i], &opening->infos[i].hAllocation);
     if (!NT_SUCCESS(status)) {
         undo_opening(resource);
         for (UINT i = 0; i < shared->count; i++)
@@ -215,8 +215,7 @@ NTSTATUS d3dkmt_OpenResource(struct d3dkmt_call *call, D3DKMT_OPENRESOURCE *argu
 NTSTATUS d3dkmt_OpenResourceFromNtHandle(struct d3dkmt_call *call,
                                          D3DKMT_OPENRESOURCEFROMNTHANDLE *arguments)
 {
-    struct shared *shared =
-        shared_find(call->process->front, OBJECT_RESOURCE, call->nt_object, 0);
+    struct shared *shared = shared_find(call->process->front, OBJECT_RESOURCE, call->nt_object, 0);
 
     arguments->hResource = 0;
     arguments->hKeyedMutex = 0;

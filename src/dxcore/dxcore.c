@@ -46,10 +46,10 @@ static NTSTATUS call_by_nt_handle(unsigned function, void *call_arguments)
         D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 *arguments = call_arguments;
 
         status = sharing_call_by(function, arguments, arguments->hNtHandle);
-        return status < 0 ? status
-                          : sharing_fence_given(
-                                arguments->hSyncObject,
-                                arguments->MonitoredFence.FenceValueCPUVirtualAddress);
+        return status < 0
+                   ? status
+                   : sharing_fence_given(arguments->hSyncObject,
+                                         arguments->MonitoredFence.FenceValueCPUVirtualAddress);
     }
     default:
         return STATUS_NOT_SUPPORTED;

@@ -90,10 +90,10 @@ static bool map_view(uint64_t address)
     if (!fstat(file, &status)) {
         view.device = status.st_dev;
         view.inode = status.st_ino;
-        is_there = is_mapped(&view) ||
-                   (enter(&view) && mmap((void *)(uintptr_t)address, view.bytes,
-                                         PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
-                                         0) != MAP_FAILED);
+        is_there =
+            is_mapped(&view) ||
+            (enter(&view) && mmap((void *)(uintptr_t)address, view.bytes, PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED);
     }
     close(file);
     return is_there;

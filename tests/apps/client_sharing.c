@@ -1,6 +1,6 @@
 /*
- * Two processes that share a resource and a fence: one makes them, the other one gets descriptors by
- * a socket or by fork(), both work on the memory in turns and compare each word. And what is not
+ * Two processes that share a resource and a fence: one makes them, the other one gets descriptors
+ * by a socket or by fork(), both work on the memory in turns and compare each word. And what is not
  * lawful: other descriptors, closed ones, processes that end amid it.
  */
 #define _GNU_SOURCE
@@ -56,8 +56,7 @@ static D3DKMT_HANDLE make_resource(struct driver *driver, uint64_t bytes, int is
     call.Flags.NtSecuritySharing = is_by_nt_handles != 0;
     for (unsigned i = 0; i < COUNT; i++) {
         data[i] = (struct sgpu_umd_allocation){.version = SGPU_UMD_VERSION,
-                                               .flags =
-                                                   SGPU_UMD_NO_APERTURE | SGPU_UMD_CPU_VISIBLE,
+                                               .flags = SGPU_UMD_NO_APERTURE | SGPU_UMD_CPU_VISIBLE,
                                                .bytes = bytes};
         infos[i] = (D3DDDI_ALLOCATIONINFO2){.pPrivateDriverData = &data[i],
                                             .PrivateDriverDataSize = sizeof data[i]};
@@ -133,7 +132,8 @@ static void open_shared(struct driver *driver, const int files[2], uint64_t byte
 
     must("QueryResourceInfoFromNtHandle", query(driver, files[0], &info));
     if (info.NumAllocations != COUNT || info.PrivateRuntimeDataSize != sizeof runtime_data ||
-        info.TotalPrivateDriverDataSize != sizeof opening.data || info.ResourcePrivateDriverDataSize)
+        info.TotalPrivateDriverDataSize != sizeof opening.data ||
+        info.ResourcePrivateDriverDataSize)
         fail("QueryResourceInfoFromNtHandle: sizes", 0);
     must("OpenResourceFromNtHandle", open_resource(driver, files[0], COUNT, &opening));
     if (strcmp(opening.runtime, runtime_data) != 0)
@@ -155,9 +155,8 @@ static void open_shared(struct driver *driver, const int files[2], uint64_t byte
 
 static void destroy_resource(const struct driver *driver, D3DKMT_HANDLE resource)
 {
-    must("DestroyAllocation2",
-         D3DKMTDestroyAllocation2(&(D3DKMT_DESTROYALLOCATION2){.hDevice = driver->device,
-                                                               .hResource = resource}));
+    must("DestroyAllocation2", D3DKMTDestroyAllocation2(&(D3DKMT_DESTROYALLOCATION2){
+                                   .hDevice = driver->device, .hResource = resource}));
 }
 
 /* ---- Descriptors on their way ---------------------------------------------------------------- */
@@ -175,9 +174,8 @@ static void send_files(int socket, const int files[2])
                           .msg_control = control.bytes,
                           .msg_controllen = sizeof control.bytes};
 
-    control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(2 * sizeof(int)),
-                                      .cmsg_level = SOL_SOCKET,
-                                      .cmsg_type = SCM_RIGHTS};
+    control.header = (struct cmsghdr){
+        .cmsg_len = CMSG_LEN(2 * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
     memcpy(CMSG_DATA(&control.header), files, 2 * sizeof(int));
     if (sendmsg(socket, &pack, 0) != 1)
         fail("sendmsg", 0);
@@ -285,9 +283,9 @@ static void copy_shared(struct driver *driver, struct shared *shared)
 {
     for (unsigned i = 0; i < COUNT; i++)
         make_resident(driver, &shared->buffers[i]);
-    wait_until(driver, driver->fence,
-               copy(driver, shared->buffers[1].va, shared->buffers[0].va,
-                    shared->buffers[0].bytes));
+    wait_until(
+        driver, driver->fence,
+        copy(driver, shared->buffers[1].va, shared->buffers[0].va, shared->buffers[0].bytes));
     for (unsigned i = 0; i < COUNT; i++)
         evict(driver, &shared->buffers[i]);
 }
@@ -507,12 +505,11 @@ static void try_calls(struct driver *driver, struct shared *shared)
     struct buffer buffers[COUNT];
     HANDLE nothing = NULL;
 
-    expect("an allocation of no shared resource",
-           D3DKMTShareObjects(1, handles, NULL, 1, &nothing), STATUS_INVALID_PARAMETER);
+    expect("an allocation of no shared resource", D3DKMTShareObjects(1, handles, NULL, 1, &nothing),
+           STATUS_INVALID_PARAMETER);
     expect("a fence of its own", D3DKMTShareObjects(1, &driver->fence, NULL, 1, &nothing),
            STATUS_INVALID_PARAMETER);
-    expect("two objects", D3DKMTShareObjects(2, handles, NULL, 1, &nothing),
-           STATUS_NOT_SUPPORTED);
+    expect("two objects", D3DKMTShareObjects(2, handles, NULL, 1, &nothing), STATUS_NOT_SUPPORTED);
     expect("no object", D3DKMTShareObjects(0, handles, NULL, 1, &nothing),
            STATUS_INVALID_PARAMETER);
     handles[0] = make_resource(driver, 65536, 0, buffers, &global);
@@ -525,11 +522,11 @@ static void try_calls(struct driver *driver, struct shared *shared)
     expect("one allocation too few", open_resource(driver, shared->files[0], COUNT - 1, &opening),
            STATUS_INVALID_PARAMETER);
     info = (D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE){.hDevice = adapter,
-                                                  .hNtHandle =
-                                                      (HANDLE)(intptr_t)shared->files[0]};
+                                                  .hNtHandle = (HANDLE)(intptr_t)shared->files[0]};
     expect("no device", D3DKMTQueryResourceInfoFromNtHandle(&info), STATUS_INVALID_PARAMETER);
-    expect("a guess", D3DKMTOpenResource(&(D3DKMT_OPENRESOURCE){.hDevice = driver->device,
-                                                                .hGlobalShare = global + 1}),
+    expect("a guess",
+           D3DKMTOpenResource(
+               &(D3DKMT_OPENRESOURCE){.hDevice = driver->device, .hGlobalShare = global + 1}),
            STATUS_INVALID_PARAMETER);
 }
 

@@ -409,8 +409,7 @@ static NTSTATUS begin_view(void *context, void *client, void *file, uint64_t *ou
     struct range_request request = {.size = ((struct shared_file *)file)->count * PAGE_BYTES};
 
     *out_address = 0;
-    if (!view ||
-        range_allocator_take(&memory->view_ranges, &request, &view->offset) != RANGE_OK) {
+    if (!view || range_allocator_take(&memory->view_ranges, &request, &view->offset) != RANGE_OK) {
         free(view);
         return STATUS_NO_MEMORY;
     }

@@ -16,6 +16,9 @@ static const struct member {
 #include "d3dkmt/layout_rows.inc"
 #undef SIZE
 #undef FIELD
+    {"THUNK_SHARE_OBJECTS", "cObjects", 0, 4},
+    {"THUNK_SHARE_OBJECTS", "dwDesiredAccess", 4, 4},
+    {"THUNK_SHARE_OBJECTS", "hObjects", offsetof(THUNK_SHARE_OBJECTS, hObjects), 8},
 };
 
 #define MEMBER_COUNT (sizeof members / sizeof members[0])

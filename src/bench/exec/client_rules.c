@@ -824,8 +824,9 @@ void client_rules_closed(struct client_rules *rules, void *client)
 
         if (wait->process != rules->process)
             continue;
-        if (client_rules_value(wait->fence) < wait->value && wait->fence->body->promised < wait->value &&
-            !wait->fence->queue && !wait->fence->body->is_shared) /* by another process, later */
+        if (client_rules_value(wait->fence) < wait->value &&
+            wait->fence->body->promised < wait->value && !wait->fence->queue &&
+            !wait->fence->body->is_shared) /* by another process, later */
             client_rules_break(rules, CLIENT_RULE_NEVER_SIGNALLED,
                                "fence %u is awaited with %" PRIu64 ", and %" PRIu64
                                " is all that is signalled",

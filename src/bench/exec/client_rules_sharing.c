@@ -37,12 +37,12 @@ static void open_resource(struct client_rules *rules, const D3DKMT_OPENRESOURCE 
 {
     check_opening(
         rules, seen_find_shared(rules->seen, false, 0, arguments->hGlobalShare),
-        &(struct opening){arguments->NumAllocations,
-                          room(arguments->pPrivateRuntimeData, arguments->PrivateRuntimeDataSize),
-                          room(arguments->pResourcePrivateDriverData,
-                               arguments->ResourcePrivateDriverDataSize),
-                          room(arguments->pTotalPrivateDriverDataBuffer,
-                               arguments->TotalPrivateDriverDataBufferSize)});
+        &(struct opening){
+            arguments->NumAllocations,
+            room(arguments->pPrivateRuntimeData, arguments->PrivateRuntimeDataSize),
+            room(arguments->pResourcePrivateDriverData, arguments->ResourcePrivateDriverDataSize),
+            room(arguments->pTotalPrivateDriverDataBuffer,
+                 arguments->TotalPrivateDriverDataBufferSize)});
 }
 
 static void open_resource_by_nt_handle(struct client_rules *rules,
@@ -50,12 +50,12 @@ static void open_resource_by_nt_handle(struct client_rules *rules,
 {
     check_opening(
         rules, seen_find_shared(rules->seen, false, rules->call->nt_object, 0),
-        &(struct opening){arguments->NumAllocations,
-                          room(arguments->pPrivateRuntimeData, arguments->PrivateRuntimeDataSize),
-                          room(arguments->pResourcePrivateDriverData,
-                               arguments->ResourcePrivateDriverDataSize),
-                          room(arguments->pTotalPrivateDriverDataBuffer,
-                               arguments->TotalPrivateDriverDataBufferSize)});
+        &(struct opening){
+            arguments->NumAllocations,
+            room(arguments->pPrivateRuntimeData, arguments->PrivateRuntimeDataSize),
+            room(arguments->pResourcePrivateDriverData, arguments->ResourcePrivateDriverDataSize),
+            room(arguments->pTotalPrivateDriverDataBuffer,
+                 arguments->TotalPrivateDriverDataBufferSize)});
 }
 
 /* ---- Making and sharing ---------------------------------------------------------------------- */
@@ -73,12 +73,11 @@ static void share(struct client_rules *rules, const THUNK_SHARE_OBJECTS *argumen
                            "{@cObjects} is {%u}{=~1, or 3 with a keyed mutex and a fence~}",
                            arguments->cObjects);
     if (object && (!object->shared || object->shared->global))
-        client_rules_break(rules, CLIENT_RULE_NOT_SHARED,
-                           "0x%x was made without NtSecuritySharing", handle);
+        client_rules_break(rules, CLIENT_RULE_NOT_SHARED, "0x%x was made without NtSecuritySharing",
+                           handle);
 }
 
-static void create_allocations(struct client_rules *rules,
-                               D3DKMT_CREATEALLOCATIONFLAGS flags)
+static void create_allocations(struct client_rules *rules, D3DKMT_CREATEALLOCATIONFLAGS flags)
 {
     if (flags.NtSecuritySharing && !flags.CreateShared)
         client_rules_break(rules, CLIENT_RULE_SHARING_FLAGS,

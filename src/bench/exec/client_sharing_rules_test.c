@@ -169,8 +169,7 @@ static void NOT_SHARED(struct world *world)
         return;
     }
     assert_int_equal(share(&world->maker, 1, &resource, &name), STATUS_INVALID_PARAMETER);
-    assert_int_equal(share(&world->maker, 1, &world->maker.fence, &name),
-                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(share(&world->maker, 1, &world->maker.fence, &name), STATUS_INVALID_PARAMETER);
 }
 
 static void SHARED_KINDS(struct world *world)
@@ -222,9 +221,9 @@ static void NO_NT_HANDLE(struct world *world)
     struct opening opening;
     D3DKMT_HANDLE fence;
 
-    assert_int_equal(test_call_by(&world->client, D3DKMT_FN_QueryResourceInfoFromNtHandle, &query,
-                                  &name),
-                     expected);
+    assert_int_equal(
+        test_call_by(&world->client, D3DKMT_FN_QueryResourceInfoFromNtHandle, &query, &name),
+        expected);
     prepare(&opening, &world->client);
     name = world->breaks ? world->fence_name : world->resource_name;
     assert_int_equal(open_prepared(&world->client, &opening, name), expected);
@@ -255,8 +254,8 @@ static void NOT_ALLOWED(struct world *world)
     else
         signal_fence(&world->client, fence, 1, expected);
     if (world->breaks)
-        assert_int_equal(
-            client_rules_broken(world->client.session->rules, CLIENT_RULE_NOT_ALLOWED), 2);
+        assert_int_equal(client_rules_broken(world->client.session->rules, CLIENT_RULE_NOT_ALLOWED),
+                         2);
 }
 
 /* ---- Rules that are about other things, too -------------------------------------------------- */
@@ -269,8 +268,7 @@ static void OLD_HANDLE(struct world *world)
     D3DKMT_LOCK2 lock = {.hDevice = world->client.device};
 
     prepare(&opening, &world->client);
-    assert_int_equal(open_prepared(&world->client, &opening, world->resource_name),
-                     STATUS_SUCCESS);
+    assert_int_equal(open_prepared(&world->client, &opening, world->resource_name), STATUS_SUCCESS);
     destroy.hResource = opening.arguments.hResource;
     lock.hAllocation = opening.infos[0].hAllocation;
     if (world->breaks) {
@@ -294,8 +292,7 @@ static void EVICT_COUNT(struct world *world)
     struct opening opening;
 
     prepare(&opening, &world->client);
-    assert_int_equal(open_prepared(&world->client, &opening, world->resource_name),
-                     STATUS_SUCCESS);
+    assert_int_equal(open_prepared(&world->client, &opening, world->resource_name), STATUS_SUCCESS);
     buffer.handle = opening.infos[0].hAllocation;
     assert_true(NT_SUCCESS(test_make_resident(&world->maker, &made)));
     if (!world->breaks)
@@ -335,8 +332,7 @@ static void play(struct exec_session *session)
                    (D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS){{{.Shared = 1, .NtSecuritySharing = 1}}},
                    &world.fence),
         STATUS_SUCCESS);
-    assert_int_equal(share(&world.maker, 1, &world.resource, &world.resource_name),
-                     STATUS_SUCCESS);
+    assert_int_equal(share(&world.maker, 1, &world.resource, &world.resource_name), STATUS_SUCCESS);
     assert_int_equal(share(&world.maker, 1, &world.fence, &world.fence_name), STATUS_SUCCESS);
     rows[current].play(&world);
     test_client_close(&world.client);
@@ -409,14 +405,13 @@ static void take_turns(struct exec_session *session)
     signal_fence(&world.client, opened, 2, STATUS_SUCCESS);
     signal_fence(&world.client, opened, 5, STATUS_SUCCESS);
     await_fence(&world.maker, world.fence, 4, STATUS_SUCCESS);
-    assert_int_equal(
-        TEST_CALL(&world.maker, WaitForSynchronizationObjectFromGpu,
-                  &((D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU){
-                      .hContext = world.maker.context,
-                      .ObjectCount = 1,
-                      .ObjectHandleArray = &world.fence,
-                      .MonitoredFenceValueArray = &never})),
-        STATUS_SUCCESS);
+    assert_int_equal(TEST_CALL(&world.maker, WaitForSynchronizationObjectFromGpu,
+                               &((D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU){
+                                   .hContext = world.maker.context,
+                                   .ObjectCount = 1,
+                                   .ObjectHandleArray = &world.fence,
+                                   .MonitoredFenceValueArray = &never})),
+                     STATUS_SUCCESS);
     test_client_close(&world.maker);
     signal_fence(&world.client, opened, never, STATUS_SUCCESS);
     test_client_close(&world.client);

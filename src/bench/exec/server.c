@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "bench/exec/server.h"
 
+#include "base/bits.h"
 #include "bench/board/gpu_plugin.h"
 #include "bench/exec/client_place.h"
 #include "bench/exec/lanes.h"
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -41,6 +43,9 @@
 
 /* What happens on the machine between two looks at the sockets. */
 #define STEPS_A_ROUND 64u
+
+/* Descriptors of the server, where the system allows so many. */
+#define MOST_FILES 65536u
 
 /* How long it sleeps where something must be looked at that says nothing by itself. */
 #define LOOK_NS UINT64_C(20000000)
@@ -100,8 +105,8 @@ struct channel {
  * A pipe, because the kernel says when the last copy of the other end is closed, wherever copies
  * have gone; because nothing that anybody does with an end looks like that from here, as with a
  * socket, which can be shut down; and because no other file of a client has its number. That number
- * is read from /proc/self/fd, which asks nothing of the file: what a client hands in may be one of a
- * file system that never answers.
+ * is read from /proc/self/fd, which asks nothing of the file: what a client hands in may be one of
+ * a file system that never answers.
  */
 struct nt_handle {
     struct waiting_source end; /* first: of the pipe, here */
@@ -830,8 +835,25 @@ bool exec_set_environment(const char *socket_path, const char *library_dir)
            put_first("LD_LIBRARY_PATH", library_dir) && set_preload(library_dir);
 }
 
+/*
+ * What clients share costs descriptors here, one for each: the server has as many as it may. Gives
+ * the limit as it was, which is the program's.
+ */
+static struct rlimit raise_file_limit(void)
+{
+    struct rlimit before, more;
+
+    if (getrlimit(RLIMIT_NOFILE, &before))
+        return (struct rlimit){0};
+    more = before;
+    more.rlim_cur = min_u64(max_u64(before.rlim_cur, MOST_FILES), before.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &more);
+    return before;
+}
+
 static bool start_program(struct server *server)
 {
+    const struct rlimit limit = raise_file_limit();
     const struct exec_server_config *config = &server->shared->config;
     posix_spawn_file_actions_t actions;
     int error = ENOMEM;
@@ -843,6 +865,8 @@ static bool start_program(struct server *server)
         error = posix_spawnp(&server->program, config->program[0], &actions, NULL, config->program,
                              environ);
     posix_spawn_file_actions_destroy(&actions);
+    if (!error && limit.rlim_cur)
+        prlimit(server->program, RLIMIT_NOFILE, &limit, NULL);
     if (error)
         snprintf(server->shared->error, sizeof server->shared->error, "cannot start '%s': %s",
                  config->program[0], strerror(error));

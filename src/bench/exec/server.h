@@ -26,10 +26,10 @@
 #include "bench/exec/session.h"
 #include "bench/run/run_result.h"
 
-#define EXEC_MOST_CLIENTS            256u /* at one time */
-#define EXEC_MOST_CHANNELS           4096u
-#define EXEC_MOST_CHANNELS_A_PROCESS 1024u
-#define EXEC_MOST_SPIN_US            1000u
+#define EXEC_MOST_CLIENTS              256u /* at one time */
+#define EXEC_MOST_CHANNELS             4096u
+#define EXEC_MOST_CHANNELS_A_PROCESS   1024u
+#define EXEC_MOST_SPIN_US              1000u
 #define EXEC_MOST_NT_HANDLES           16384u
 #define EXEC_MOST_NT_HANDLES_A_PROCESS 4096u
 

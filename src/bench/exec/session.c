@@ -134,8 +134,7 @@ static void record_references(struct recorder_case *recorder, const struct d3dkm
 {
     for (unsigned i = 0; i < deed->count; i++) {
         void *client;
-        const D3DKMT_HANDLE handle =
-            d3dkmt_handle_of(deed->allocations[i], deed->device, &client);
+        const D3DKMT_HANDLE handle = d3dkmt_handle_of(deed->allocations[i], deed->device, &client);
 
         recorder_case_refer(recorder, client, handle, is_gain);
     }

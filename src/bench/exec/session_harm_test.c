@@ -313,6 +313,8 @@ static void make_and_hear_noise(struct exec_session *session)
     struct test_client client, other;
     struct test_buffer buffers[4], theirs;
     uint64_t calls = 0, succeeded;
+    static uint64_t named[20000];
+    size_t named_count = 0;
     D3DKMT_HANDLE shared[4];
     uint8_t *seen;
     struct rng rng;
@@ -357,9 +359,12 @@ static void make_and_hear_noise(struct exec_session *session)
             free(noise);
             continue;
         }
-        noise->call.nt_object = rng_below(&rng, 4);
+        noise->call.nt_object = rng_below(&rng, 5);
         noise->call.takes_nt_handle = true;
         if (is_left_out(noise->call.function, &rng) || d3dkmt_call(client.process, &noise->call)) {
+            if (noise->call.function == D3DKMT_FN_ShareObjects && noise->call.process &&
+                NT_SUCCESS(noise->call.status))
+                named[named_count++] = noise->call.nt_object;
             free(noise);
         } else {
             noise->next = first;
@@ -382,6 +387,10 @@ static void make_and_hear_noise(struct exec_session *session)
     /* Nobody else has noticed. */
     test_expect(seen, MIB, seed);
     test_client_close(&other);
+    while (named_count)
+        d3dkmt_nt_handle_closed(session->front, named[--named_count]);
+    for (uint64_t name = 1; name <= 4; name++)
+        d3dkmt_nt_handle_closed(session->front, name);
 }
 
 static void any_well_formed_call_gets_a_status_and_harms_nobody_else(void **state)

@@ -66,15 +66,13 @@ static D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE query(struct test_client *client, ui
     char runtime[64] = "";
     D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE query = {.hDevice = client->device};
 
-    assert_int_equal(
-        test_call_by(client, D3DKMT_FN_QueryResourceInfoFromNtHandle, &query, &named),
-        STATUS_SUCCESS);
+    assert_int_equal(test_call_by(client, D3DKMT_FN_QueryResourceInfoFromNtHandle, &query, &named),
+                     STATUS_SUCCESS);
     assert_int_equal(query.PrivateRuntimeDataSize, sizeof runtime_data);
     query.pPrivateRuntimeData = runtime;
     query.PrivateRuntimeDataSize = sizeof runtime;
-    assert_int_equal(
-        test_call_by(client, D3DKMT_FN_QueryResourceInfoFromNtHandle, &query, &named),
-        STATUS_SUCCESS);
+    assert_int_equal(test_call_by(client, D3DKMT_FN_QueryResourceInfoFromNtHandle, &query, &named),
+                     STATUS_SUCCESS);
     assert_int_equal(query.PrivateRuntimeDataSize, sizeof runtime_data);
     assert_string_equal(runtime, runtime_data);
     assert_int_equal(query.NumAllocations, COUNT);
@@ -246,10 +244,9 @@ static void share_under_pressure(struct exec_session *session)
             test_map(&clients[i], &own[i][k], 0);
         }
     }
-    assert_int_equal(
-        make_shared(&clients[0], SGPU_UMD_NO_APERTURE | SGPU_UMD_CPU_VISIBLE, 2 * MIB, true,
-                    &shared[0]),
-        STATUS_SUCCESS);
+    assert_int_equal(make_shared(&clients[0], SGPU_UMD_NO_APERTURE | SGPU_UMD_CPU_VISIBLE, 2 * MIB,
+                                 true, &shared[0]),
+                     STATUS_SUCCESS);
     named = share(&clients[0], shared[0].resource);
     shared[1] = open_shared(&clients[1], named, 2 * MIB);
     d3dkmt_nt_handle_closed(session->front, named);
@@ -266,8 +263,8 @@ static void share_under_pressure(struct exec_session *session)
         unlock(writer, &from->buffers[0]);
         assert_true(NT_SUCCESS(test_make_resident(writer, &from->buffers[0])));
         assert_true(NT_SUCCESS(test_make_resident(writer, &from->buffers[1])));
-        test_wait_fence(writer, test_copy(writer, from->buffers[1].va, from->buffers[0].va,
-                                          2 * MIB));
+        test_wait_fence(writer,
+                        test_copy(writer, from->buffers[1].va, from->buffers[0].va, 2 * MIB));
         assert_int_equal(test_evict(writer, &from->buffers[0]), STATUS_SUCCESS);
         assert_int_equal(test_evict(writer, &from->buffers[1]), STATUS_SUCCESS);
         for (unsigned k = 0; k < 2; k++) {
@@ -442,10 +439,9 @@ static struct fence make_fence(struct test_client *client, uint64_t value)
     create.Info.Flags.Shared = create.Info.Flags.NtSecuritySharing = 1;
     create.Info.MonitoredFence.InitialFenceValue = value;
     assert_int_equal(TEST_CALL(client, CreateSynchronizationObject2, &create), STATUS_SUCCESS);
-    return (struct fence){
-        create.hSyncObject,
-        test_see(client, create.Info.MonitoredFence.FenceValueCPUVirtualAddress),
-        create.Info.MonitoredFence.FenceValueGPUVirtualAddress};
+    return (struct fence){create.hSyncObject,
+                          test_see(client, create.Info.MonitoredFence.FenceValueCPUVirtualAddress),
+                          create.Info.MonitoredFence.FenceValueGPUVirtualAddress};
 }
 
 static NTSTATUS open_fence(struct test_client *client, uint64_t named,
@@ -457,10 +453,9 @@ static NTSTATUS open_fence(struct test_client *client, uint64_t named,
 
     *out_fence = (struct fence){0};
     if (NT_SUCCESS(status))
-        *out_fence =
-            (struct fence){open.hSyncObject,
-                           test_see(client, open.MonitoredFence.FenceValueCPUVirtualAddress),
-                           open.MonitoredFence.FenceValueGPUVirtualAddress};
+        *out_fence = (struct fence){
+            open.hSyncObject, test_see(client, open.MonitoredFence.FenceValueCPUVirtualAddress),
+            open.MonitoredFence.FenceValueGPUVirtualAddress};
     return status;
 }
 
@@ -547,9 +542,9 @@ static void order_by_fence(struct exec_session *session)
     assert_int_equal(await_fence(&a, made.handle, 20), STATUS_SUCCESS);
     assert_int_equal(*opened.value, 20);
     /* Twice in one process; what a device may do is its own. */
-    assert_int_equal(open_fence(&b, named,
-                                (D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS){{{.NoSignal = 1}}}, &second),
-                     STATUS_SUCCESS);
+    assert_int_equal(
+        open_fence(&b, named, (D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS){{{.NoSignal = 1}}}, &second),
+        STATUS_SUCCESS);
     assert_int_equal(signal_fence(&b, second.handle, 21), STATUS_ACCESS_DENIED);
     assert_int_equal(queue_signal(&b, second.handle, 21), STATUS_ACCESS_DENIED);
     assert_int_equal(await_fence(&b, second.handle, 20), STATUS_SUCCESS);
@@ -563,8 +558,8 @@ static void order_by_fence(struct exec_session *session)
     assert_int_equal(*made.value, 22);
     destroy_fence(&b, second.handle);
     assert_int_equal(
-        open_fence(&b, named,
-                   (D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS){{{.NoSignal = 1, .NoWait = 1}}}, &second),
+        open_fence(&b, named, (D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS){{{.NoSignal = 1, .NoWait = 1}}},
+                   &second),
         STATUS_INVALID_PARAMETER);
     /* Who has made it goes: the other one has it, and the handle names it. */
     destroy_fence(&a, made.handle);
@@ -612,8 +607,8 @@ static void be_wrong(struct exec_session *session)
     /* Only what was made for it is shared by NT handles, and one object at a time. */
     assert_int_equal(test_create(&client, 0, MIB, NULL, &plain), STATUS_SUCCESS);
     for (unsigned i = 0; i < 4; i++) {
-        handles[0] = (const D3DKMT_HANDLE[]){plain.handle, client.fence, global.resource,
-                                             client.device}[i];
+        handles[0] =
+            (const D3DKMT_HANDLE[]){plain.handle, client.fence, global.resource, client.device}[i];
         assert_int_equal(test_call_by(&client, D3DKMT_FN_ShareObjects, &wanted, &none_named),
                          STATUS_INVALID_PARAMETER);
     }
@@ -631,8 +626,7 @@ static void be_wrong(struct exec_session *session)
     /* Names of nothing, and of something else. */
     assert_int_equal(open_by(&other, prepare(&opened, &other), 0), STATUS_INVALID_HANDLE);
     assert_int_equal(open_by(&other, prepare(&opened, &other), 999), STATUS_INVALID_HANDLE);
-    assert_int_equal(open_by(&other, prepare(&opened, &other), named_fence),
-                     STATUS_INVALID_HANDLE);
+    assert_int_equal(open_by(&other, prepare(&opened, &other), named_fence), STATUS_INVALID_HANDLE);
     assert_int_equal(open_fence(&other, named, none, &second), STATUS_INVALID_HANDLE);
 
     /* Fewer allocations, or less room, than the query says. */

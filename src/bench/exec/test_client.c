@@ -186,9 +186,9 @@ void *test_see(struct test_client *client, void *address)
     struct client_view view;
 
     if (client_memory_find_view(&client->memory, (uintptr_t)address, &view))
-        assert_ptr_equal(mmap(address, view.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                              view.file, 0),
-                         address);
+        assert_ptr_equal(
+            mmap(address, view.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, view.file, 0),
+            address);
     return address;
 }
 

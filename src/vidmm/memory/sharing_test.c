@@ -140,8 +140,8 @@ static void an_allocation_outlives_the_device_that_made_it(void **state)
         assert_int_equal(ledger.closes, 2);
         assert_int_equal(vidmm_allocation_close(rig->device, object.allocation), STATUS_SUCCESS);
         assert_null(allocation_owner(object.allocation));
-        assert_int_equal(
-            vidmm_allocation_open(rig->device, object.allocation, NULL, 0), STATUS_SUCCESS);
+        assert_int_equal(vidmm_allocation_open(rig->device, object.allocation, NULL, 0),
+                         STATUS_SUCCESS);
         assert_int_equal(ledger.destroys, 0);
         rig_destroy_object(rig, &object);
         rig_drain(rig);
