@@ -6,9 +6,10 @@
  *            cases of it, bench/exec/client_rules.h judges by it.
  * Model      A process has objects by handle: devices, contexts, paging queues, hardware queues,
  *            fences, allocations; and mappings by address. seen_ended() is told of a call when it
- *            has ended, and before anything else happens. A fence or an allocation is one process's
+ *            has ended, and before anything else happens. A fence or an allocation is a process's
  *            sight of a body, which several processes may share. What a user-mode driver of the
- * Drydock GPU says in its private data and its packets is read; of another one it stays opaque.
+ *            Drydock GPU says in its private data and its packets is read; of another one it stays
+ *            opaque.
  * Ownership  Objects are lent until the process has destroyed them, and the call has been seen.
  * Errors     Without memory seen->is_lost, and nothing more is followed.
  */

@@ -21,22 +21,26 @@
  *            queues, goes to one that the client makes. The driver counts its progress in a fence
  *            of the kernel's, which no client can write; that of the client gets the value of each
  *            submission when the driver has told that it has ended.
+ *
  *            Resources and monitored fences that are made to be shared belong to all processes that
  *            have opened them: each has handles, addresses and references of its own, and the
  *            memory goes with the last of them. An NT handle is a descriptor that the embedder
- *            makes; here it is the name of an object (d3dkmt_call.nt_object), which keeps the
- * object until d3dkmt_nt_handle_closed(). Ownership  Arguments of a call are borrowed until it has
- * ended; lists in them are read before d3dkmt_call() returns. Everything of a process goes by
- * d3dkmt_process_close(). Errors     NTSTATUS, as the page of the function documents. Arguments are
- * not trusted: handles are looked up, counts bounded, ranges checked. Pointers must lead to memory
- * of the embedder's: it has copied in what they lead to. Limits     Semaphores and mutexes answer
- * STATUS_NOT_SUPPORTED, and so do calls that open those: D3DKMTOpenSynchronizationObject,
- * D3DKMTOpenSyncObjectFromNtHandle. A fence with Shared and without NtSecuritySharing is one like
- * any other, which nobody can open. dwDesiredAccess of an NT handle is not looked at: who has it
- * may do everything. STATUS_NOT_SUPPORTED, too: a second hardware queue of a context beside the
- * first, queues with UserModeSubmission, NativeProgressFence or TestQueue, and a signal to more
- * than one queue. DisableGpuTimeout goes to the driver, and time-outs stay. Source     The
- * reference pages of d3dkmthk.h; /docs/applications.md.
+ *            makes; here it is the name of an object (d3dkmt_call.nt_object), which keeps that
+ *            until d3dkmt_nt_handle_closed().
+ * Ownership  Arguments of a call are borrowed until it has ended; lists in them are read before
+ *            d3dkmt_call() returns. Everything of a process goes by d3dkmt_process_close().
+ * Errors     NTSTATUS, as the page of the function documents. Arguments are not trusted: handles
+ *            are looked up, counts bounded, ranges checked. Pointers must lead to memory of the
+ *            embedder's: it has copied in what they lead to.
+ * Limits     Semaphores and mutexes answer STATUS_NOT_SUPPORTED, and so do the calls that open
+ *            those, D3DKMTOpenSynchronizationObject and D3DKMTOpenSyncObjectFromNtHandle. A fence
+ *            with Shared and without NtSecuritySharing is one like any other, which nobody can
+ *            open. dwDesiredAccess of an NT handle is not looked at: who has it may do everything.
+ *            What others have cannot be offered, nor memory of a client's own be shared.
+ *            STATUS_NOT_SUPPORTED, too: a second hardware queue of a context beside the first,
+ *            queues with UserModeSubmission, NativeProgressFence or TestQueue, and a signal to
+ *            more than one queue. DisableGpuTimeout goes to the driver, and time-outs stay.
+ * Source     The reference pages of d3dkmthk.h; /docs/applications.md.
  */
 #ifndef DRYDOCK_D3DKMT_D3DKMT_H
 #define DRYDOCK_D3DKMT_D3DKMT_H

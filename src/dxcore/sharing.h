@@ -3,14 +3,14 @@
  *
  * Place      dxcore, private.
  * Model      An NT handle is a descriptor: the program sends it to others (SCM_RIGHTS), or a child
- * of fork() has it. It goes to the server beside the call that names it. What is shared has
- *            addresses in the last part of the window, where its own file is mapped before the call
- *            that gives such an address returns. A mapping is left when the object goes, and gives
- *            way to the next one there.
+ *            of fork() has it. It goes to the server beside the call that names it. What is shared
+ *            has addresses in the last part of the window, where its own file is mapped before the
+ *            call that gives such an address returns. A mapping is left when the object goes, and
+ *            gives way to the next one there.
  * Errors     NTSTATUS. STATUS_INVALID_HANDLE: no descriptor, or one that names nothing.
  *            STATUS_NO_MEMORY: nothing can be mapped; what the call had given is given back.
  * Source     D3DKMTShareObjects; that an NT handle of Linux is a descriptor is how the kernel
- * driver of WSL has it.
+ *            driver of WSL has it.
  */
 #ifndef DRYDOCK_DXCORE_SHARING_H
 #define DRYDOCK_DXCORE_SHARING_H

@@ -10,9 +10,9 @@
  *
  *            What several clients may see has a file of its own, and a range of the window's upper
  *            part in each of them that stands for it (a view): the client maps the file there,
- * which it gets by the address (client_memory_find_view()). Who has had a view may keep the
- *            mapping, and sees what is shown in that file for as long as others have it; nothing
- *            else is ever in it.
+ *            which it gets by the address (client_memory_find_view()). Who has had a view may keep
+ *            the mapping, and sees what is shown in that file for as long as others have it;
+ *            nothing else is ever in it.
  *
  *            Pages of the client's own memory are remote pages of RAM. They are reached through its
  *            /proc/PID/mem, which the client hands over: it asks for no access that the client may
