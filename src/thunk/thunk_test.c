@@ -226,8 +226,8 @@ static void what_is_opened_comes_back_without_addresses(void **state)
             (char *)there->pTotalPrivateDriverDataBuffer + 3 * i;
     }
     reply.bytes = thunk_answer_bytes(D3DKMT_FN_OpenResourceFromNtHandle, there);
-    assert_true(thunk_pack_answer(D3DKMT_FN_OpenResourceFromNtHandle, there, 0, reply.words,
-                                  reply.bytes));
+    assert_true(
+        thunk_pack_answer(D3DKMT_FN_OpenResourceFromNtHandle, there, 0, reply.words, reply.bytes));
     for (size_t i = 0; i < reply.bytes / 8; i++)
         assert_true(reply.words[i] != (uintptr_t)there->pOpenAllocationInfo2[1].pPrivateDriverData);
     assert_true(thunk_take_answer(D3DKMT_FN_OpenResourceFromNtHandle, &call, reply.words,

@@ -352,8 +352,8 @@ static void open_shared(struct test_client *client, uint64_t name, struct test_b
                                             .pTotalPrivateDriverDataBuffer = &data,
                                             .TotalPrivateDriverDataBufferSize = sizeof data};
 
-    assert_int_equal(
-        test_call_by(client, D3DKMT_FN_OpenResourceFromNtHandle, &open, &name), STATUS_SUCCESS);
+    assert_int_equal(test_call_by(client, D3DKMT_FN_OpenResourceFromNtHandle, &open, &name),
+                     STATUS_SUCCESS);
     *out_buffer = (struct test_buffer){.handle = info.hAllocation, .bytes = MIB};
 }
 
@@ -382,9 +382,9 @@ static D3DKMT_HANDLE open_fence(struct test_client *client, uint64_t name)
 
 static void host_buffer(struct test_client *client, uint8_t *memory, struct test_buffer *out_buffer)
 {
-    assert_int_equal(test_create(client, SGPU_UMD_EXISTING | SGPU_UMD_APERTURE_ONLY, MIB, memory,
-                                 out_buffer),
-                     STATUS_SUCCESS);
+    assert_int_equal(
+        test_create(client, SGPU_UMD_EXISTING | SGPU_UMD_APERTURE_ONLY, MIB, memory, out_buffer),
+        STATUS_SUCCESS);
     test_map(client, out_buffer, 0);
     assert_true(NT_SUCCESS(test_make_resident(client, out_buffer)));
 }
@@ -426,13 +426,13 @@ static void share(struct exec_session *session)
     test_copy(&opener, to.va, opened.va, MIB);
     test_let_run(session);
     test_copy(&maker, made.va, from.va, MIB);
-    assert_int_equal(TEST_CALL(&maker, SignalSynchronizationObjectFromGpu,
-                               &((D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU){
-                                   .hContext = maker.context,
-                                   .ObjectCount = 1,
-                                   .ObjectHandleArray = &made_fence,
-                                   .MonitoredFenceValueArray = &one})),
-                     STATUS_SUCCESS);
+    assert_int_equal(
+        TEST_CALL(&maker, SignalSynchronizationObjectFromGpu,
+                  &((D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU){.hContext = maker.context,
+                                                                .ObjectCount = 1,
+                                                                .ObjectHandleArray = &made_fence,
+                                                                .MonitoredFenceValueArray = &one})),
+        STATUS_SUCCESS);
     test_wait_fence(&opener, opener.next_value);
     test_expect(target, MIB, 4);
     assert_int_equal(test_evict(&maker, &made), STATUS_SUCCESS);
