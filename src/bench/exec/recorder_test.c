@@ -393,7 +393,7 @@ static void host_buffer(struct test_client *client, uint8_t *memory, struct test
  */
 static void share(struct exec_session *session)
 {
-    const UINT64 one = 1;
+    const UINT64 one = 1, two = 2;
     struct test_client maker, opener;
     struct test_buffer made, opened, from, to, never;
     D3DKMT_HANDLE resource, others, made_fence, opened_fence;
@@ -435,6 +435,22 @@ static void share(struct exec_session *session)
         STATUS_SUCCESS);
     test_wait_fence(&opener, opener.next_value);
     test_expect(target, MIB, 4);
+    /* The fence alone orders what has nothing else in common. */
+    test_wait_fence(&maker, test_copy(&maker, made.va, from.va, MIB));
+    assert_int_equal(
+        TEST_CALL(&maker, SignalSynchronizationObjectFromGpu,
+                  &((D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU){.hContext = maker.context,
+                                                                .ObjectCount = 1,
+                                                                .ObjectHandleArray = &made_fence,
+                                                                .MonitoredFenceValueArray = &two})),
+        STATUS_SUCCESS);
+    assert_int_equal(
+        TEST_CALL(&opener, WaitForSynchronizationObjectFromCpu,
+                  &((D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){.hDevice = opener.device,
+                                                                 .ObjectCount = 1,
+                                                                 .ObjectHandleArray = &opened_fence,
+                                                                 .FenceValueArray = &two})),
+        STATUS_SUCCESS);
     assert_int_equal(test_evict(&maker, &made), STATUS_SUCCESS);
     test_client_close(&maker);
     test_expect(target, MIB, 4);
@@ -454,8 +470,9 @@ static void what_processes_share_is_one_allocation_of_the_record(void **state)
     last_line("alloc a3 size=1048576 device=d1 segments=local flags=shared\n");
     last_line("alloc a4 size=1048576 device=d1 segments=local\n");
     assert_null(strstr(text, "alloc a5 size=1048576 device=d2 segments=local"));
+    assert_true(strstr(text, "wait c1") < text + last_line("submit c2 a3@0+1048576:r"));
+    assert_true(last_line("submit c2 ") < last_line("submit c1 "));
     assert_true(last_line("submit c1 ") < last_line("wait c1"));
-    assert_true(last_line("wait c1") < last_line("submit c2 a3@0+1048576:r"));
     assert_true(last_line("submit c2 ") < last_line("free a3"));
     assert_true(last_line("free a4") < last_line("free a3"));
     play(text);

@@ -407,8 +407,12 @@ static void end_device(struct exec_session *session)
     test_expect(test_lock(&opener, &opened.buffers[0]), MIB, 2);
     test_expect(test_lock(&opener, &opened.buffers[1]), MIB, 2);
     map_and_hold(&opener, &opened);
-    /* Closed amid work, behind which its addresses are another's. */
-    test_copy(&opener, opened.buffers[1].va, opened.buffers[0].va, MIB);
+    /* Closed amid work that runs, behind which its addresses are another's. */
+    for (unsigned i = 0; i < 8; i++)
+        test_copy(&opener, opened.buffers[1].va, opened.buffers[0].va, MIB);
+    for (unsigned i = 0; i < 3; i++)
+        exec_step(session);
+    assert_true(*opener.fence_value < opener.next_value);
     destroy_resource(&opener, opened.resource);
     made = open_shared(&opener, named, MIB);
     test_map(&opener, &made.buffers[0], opened.buffers[0].va);
@@ -561,6 +565,14 @@ static void order_by_fence(struct exec_session *session)
         open_fence(&b, named, (D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS){{{.NoSignal = 1, .NoWait = 1}}},
                    &second),
         STATUS_INVALID_PARAMETER);
+    /* One that nobody else has goes at once, with its page. */
+    test_let_run(session);
+    value = machine_free_page_count(session->board->machine);
+    second = make_fence(&a, 1);
+    assert_true(machine_free_page_count(session->board->machine) < value);
+    destroy_fence(&a, second.handle);
+    test_let_run(session);
+    assert_int_equal(machine_free_page_count(session->board->machine), value);
     /* Who has made it goes: the other one has it, and the handle names it. */
     destroy_fence(&a, made.handle);
     assert_int_equal(signal_fence(&b, opened.handle, 23), STATUS_SUCCESS);
