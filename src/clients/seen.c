@@ -232,10 +232,8 @@ static struct seen_object *add_sight(struct seen *seen, struct seen_process *pro
 
     if (object && has_body(kind))
         object->body = body ? body : new_body(seen);
-    if (object && object->body) {
+    if (object && object->body)
         object->body->users++;
-        object->body->open++;
-    }
     if (!object || (has_body(kind) && !object->body) || !grow_slots(process)) {
         if (object)
             drop_body(object->body);
@@ -289,8 +287,6 @@ static void destroy(struct seen_object *object)
     if (!object || object->is_destroyed)
         return;
     object->is_destroyed = true;
-    if (object->body)
-        object->body->open--;
     if (object->kind == SEEN_ALLOCATION)
         unmap_of(object->process, object);
     if (object->kind == SEEN_QUEUE || object->kind == SEEN_HW_QUEUE)

@@ -80,7 +80,6 @@ struct seen_awaited {
 struct seen_body {
     struct list link; /* of all */
     unsigned users;   /* objects that are, or have been, and what is shared */
-    unsigned open;    /* of them, those that are not destroyed */
     bool is_shared;   /* made to be shared */
 
     /* FENCE */
