@@ -801,6 +801,14 @@ NTSTATUS vidmm_allocation_open(struct vidmm_device *device, struct vidmm_allocat
 /* STATUS_GRAPHICS_ALLOCATION_BUSY: the device has submissions that have not ended. */
 NTSTATUS vidmm_allocation_close(struct vidmm_device *device, struct vidmm_allocation *allocation);
 
+/*
+ * The device that made it closes it; the allocation stays, for devices that have it open or will
+ * open it, until vidmm_allocation_destroy(). The device may be destroyed before that, its process
+ * may not. STATUS_GRAPHICS_ALLOCATION_BUSY: the device has submissions that have not ended.
+ * STATUS_INVALID_PARAMETER: it has closed it already, or the allocation is destroyed.
+ */
+NTSTATUS vidmm_allocation_leave(struct vidmm_allocation *allocation);
+
 void *vidmm_allocation_cookie(const struct vidmm_allocation *allocation);
 uint64_t vidmm_allocation_size(const struct vidmm_allocation *allocation); /* page multiple */
 bool vidmm_allocation_is_resident(const struct vidmm_allocation *allocation);

@@ -668,6 +668,34 @@ typedef struct _D3DKMT_CREATESYNCHRONIZATIONOBJECT2 {
     D3DKMT_HANDLE hSyncObject; /* out */
 } D3DKMT_CREATESYNCHRONIZATIONOBJECT2;
 
+/* Of objects that are no monitored fences, which need a device: see ...FROMNTHANDLE2. */
+typedef struct _D3DKMT_OPENSYNCHRONIZATIONOBJECT {
+    D3DKMT_HANDLE hSharedHandle; /* in */
+    D3DKMT_HANDLE hSyncObject;   /* out */
+    UINT64 Reserved[8];
+} D3DKMT_OPENSYNCHRONIZATIONOBJECT;
+
+typedef struct _D3DKMT_OPENSYNCOBJECTFROMNTHANDLE {
+    HANDLE hNtHandle;          /* in */
+    D3DKMT_HANDLE hSyncObject; /* out */
+} D3DKMT_OPENSYNCOBJECTFROMNTHANDLE;
+
+/* Of a monitored fence: what the device may do with it is its own (Flags). */
+typedef struct _D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 {
+    HANDLE hNtHandle;                         /* in */
+    D3DKMT_HANDLE hDevice;                    /* in */
+    D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS Flags; /* in */
+    D3DKMT_HANDLE hSyncObject;                /* out */
+    union {
+        struct {
+            VOID *FenceValueCPUVirtualAddress;                                 /* out */
+            D3DKMT_ALIGN64 D3DGPU_VIRTUAL_ADDRESS FenceValueGPUVirtualAddress; /* out */
+            UINT EngineAffinity;                                               /* in */
+        } MonitoredFence;
+        D3DKMT_ALIGN64 UINT64 Reserved[8];
+    };
+} D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2;
+
 typedef struct _D3DKMT_DESTROYSYNCHRONIZATIONOBJECT {
     D3DKMT_HANDLE hSyncObject;
 } D3DKMT_DESTROYSYNCHRONIZATIONOBJECT;
@@ -789,6 +817,9 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 {
     ROW(SubmitSignalSyncObjectsToHwQueue, const D3DKMT_SUBMITSIGNALSYNCOBJECTSTOHWQUEUE)           \
     ROW(CreateSynchronizationObject, D3DKMT_CREATESYNCHRONIZATIONOBJECT)                           \
     ROW(CreateSynchronizationObject2, D3DKMT_CREATESYNCHRONIZATIONOBJECT2)                         \
+    ROW(OpenSynchronizationObject, D3DKMT_OPENSYNCHRONIZATIONOBJECT)                               \
+    ROW(OpenSyncObjectFromNtHandle, D3DKMT_OPENSYNCOBJECTFROMNTHANDLE)                             \
+    ROW(OpenSyncObjectFromNtHandle2, D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2)                           \
     ROW(DestroySynchronizationObject, const D3DKMT_DESTROYSYNCHRONIZATIONOBJECT)                   \
     ROW(SignalSynchronizationObject, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT)                     \
     ROW(SignalSynchronizationObjectFromCpu, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU)       \

@@ -19,6 +19,8 @@
 /* A line of a case has at most so many references. */
 #define MOST_REFERENCES 8192u
 
+struct late;
+
 struct recorder_case {
     struct seen *seen;
     FILE *head, *body;
@@ -29,9 +31,16 @@ struct recorder_case {
     struct list held; /* of all contexts, in the order of their calls */
     unsigned nodes;
     bool has_opaque_note;
-    bool has_begun;  /* a line of references to residency */
-    uint64_t *sizes; /* by number, of those that were open */
-    unsigned size_room;
+    bool has_begun; /* a line of references to residency */
+    bool has_reopen_note;
+    struct late *late; /* by number */
+    unsigned late_room;
+};
+
+/* What a line of an allocation says that is known behind it only. */
+struct late {
+    uint64_t bytes; /* of those that were open */
+    bool is_shared; /* another device has opened it */
 };
 
 /* A range of an allocation; NULL: nothing that is known. */
@@ -98,7 +107,7 @@ void recorder_case_destroy(struct recorder_case *recorder)
         fclose(recorder->body);
     free(recorder->head_text);
     free(recorder->body_text);
-    free(recorder->sizes);
+    free(recorder->late);
     free(recorder);
 }
 
@@ -125,8 +134,8 @@ static void order_behind(struct recorder_case *recorder, const struct seen_objec
 static void waited_for(struct recorder_case *recorder, const struct seen_object *fence,
                        const struct seen_object *context)
 {
-    if (fence && fence->signaller && fence->signaller != context)
-        wait_for(recorder, fence->signaller);
+    if (fence && fence->body->signaller && fence->body->signaller != context)
+        wait_for(recorder, fence->body->signaller);
 }
 
 /* ---- Content --------------------------------------------------------------------------------- */
@@ -161,8 +170,8 @@ static bool hash_memory(const struct seen_process *process, uint64_t address, ui
 static struct seen_content *content_of(const struct seen_object *allocation, uint64_t offset,
                                        uint64_t bytes)
 {
-    for (unsigned i = 0; i < allocation->content_count; i++) {
-        struct seen_content *content = &allocation->contents[i];
+    for (unsigned i = 0; i < allocation->body->content_count; i++) {
+        struct seen_content *content = &allocation->body->contents[i];
 
         if (content->offset <= offset && offset + bytes <= content->offset + content->bytes)
             return content;
@@ -181,11 +190,11 @@ static uint64_t key_of_range(const struct seen_content *content, uint64_t offset
 /* Takes the range out of the contents: of each a piece beside it is left. */
 static void cut(struct seen_object *allocation, uint64_t offset, uint64_t bytes)
 {
-    const unsigned count = allocation->content_count;
+    const unsigned count = allocation->body->content_count;
     unsigned last = 0;
 
     for (unsigned i = 0; i < count; i++) {
-        struct seen_content kept = allocation->contents[i];
+        struct seen_content kept = allocation->body->contents[i];
         const uint64_t end = kept.offset + kept.bytes;
 
         if (kept.offset < offset + bytes && end > offset) {
@@ -201,42 +210,43 @@ static void cut(struct seen_object *allocation, uint64_t offset, uint64_t bytes)
             }
             kept.hash = 0;
         }
-        allocation->contents[last++] = kept;
+        allocation->body->contents[last++] = kept;
     }
-    allocation->content_count = last;
+    allocation->body->content_count = last;
 }
 
 static void set_content(struct recorder_case *recorder, struct seen_object *allocation,
                         const struct seen_content *content)
 {
     cut(allocation, content->offset, content->bytes);
-    if (allocation->content_count == allocation->content_room) {
-        const unsigned room = allocation->content_room ? allocation->content_room * 2 : 4;
-        struct seen_content *more = realloc(allocation->contents, room * sizeof *more);
+    if (allocation->body->content_count == allocation->body->content_room) {
+        const unsigned room =
+            allocation->body->content_room ? allocation->body->content_room * 2 : 4;
+        struct seen_content *more = realloc(allocation->body->contents, room * sizeof *more);
 
         if (!more) {
             recorder->seen->is_lost = true;
             return;
         }
-        allocation->contents = more;
-        allocation->content_room = room;
+        allocation->body->contents = more;
+        allocation->body->content_room = room;
     }
-    allocation->contents[allocation->content_count++] = *content;
+    allocation->body->contents[allocation->body->content_count++] = *content;
 }
 
 /* What the GPU has written there, and nobody has read, is read: the case checks it. */
 static void read_what_is_unread(struct recorder_case *recorder, struct seen_object *allocation,
                                 uint64_t offset, uint64_t bytes)
 {
-    for (unsigned i = 0; i < allocation->content_count; i++) {
-        struct seen_content *content = &allocation->contents[i];
+    for (unsigned i = 0; i < allocation->body->content_count; i++) {
+        struct seen_content *content = &allocation->body->contents[i];
 
         if (!content->is_unread || content->offset >= offset + bytes ||
             content->offset + content->bytes <= offset)
             continue;
         content->is_unread = false;
         fprintf(recorder->body, "read a%u offset=%" PRIu64 " size=%" PRIu64 "\n",
-                allocation->number, content->offset, content->bytes);
+                allocation->body->number, content->offset, content->bytes);
     }
 }
 
@@ -244,11 +254,12 @@ static void read_what_is_unread(struct recorder_case *recorder, struct seen_obje
 static void look_at_memory(struct recorder_case *recorder, struct seen_object *allocation,
                            uint64_t offset, uint64_t bytes)
 {
-    const uint64_t address = seen_cpu_address(allocation);
+    const struct seen_object *sight = seen_who_sees(recorder->seen, allocation);
     struct seen_content *content = content_of(allocation, offset, bytes);
     struct seen_content found = {.offset = offset, .bytes = bytes};
 
-    if (!address || !hash_memory(allocation->process, address + offset, bytes, &found.hash))
+    if (!sight ||
+        !hash_memory(sight->process, seen_cpu_address(sight) + offset, bytes, &found.hash))
         return;
     if (content && content->hash == found.hash && content->offset == offset &&
         content->bytes == bytes)
@@ -256,7 +267,7 @@ static void look_at_memory(struct recorder_case *recorder, struct seen_object *a
     read_what_is_unread(recorder, allocation, offset, bytes);
     found.key = key_of(found.hash);
     fprintf(recorder->body, "write a%u offset=%" PRIu64 " size=%" PRIu64 " key=0x%" PRIx64 "\n",
-            allocation->number, offset, bytes, found.key);
+            allocation->body->number, offset, bytes, found.key);
     set_content(recorder, allocation, &found);
 }
 
@@ -267,7 +278,7 @@ static struct place place_of(const struct seen_process *process, uint64_t va, ui
     const struct seen_mapping *mapping = va ? seen_mapping_at(process, va) : NULL;
 
     if (!mapping || !mapping->allocation || bytes > mapping->end - va ||
-        mapping->offset + (va - mapping->start) + bytes > mapping->allocation->line_bytes)
+        mapping->offset + (va - mapping->start) + bytes > mapping->allocation->body->line_bytes)
         return (struct place){0};
     return (struct place){mapping->allocation, mapping->offset + (va - mapping->start)};
 }
@@ -290,7 +301,7 @@ static struct held *hold(struct recorder_case *recorder, struct seen_object *con
 static void name_place(const struct place *place)
 {
     if (place->allocation)
-        place->allocation->held_names++;
+        place->allocation->body->held_names++;
 }
 
 /* No more references go into its line: it is opaque from there on. */
@@ -387,12 +398,12 @@ static void prepare(struct recorder_case *recorder, const struct held *held,
                     const struct deed *deed)
 {
     if (deed->from.allocation) {
-        order_behind(recorder, held->context, &deed->from.allocation->written);
+        order_behind(recorder, held->context, &deed->from.allocation->body->written);
         look_at_memory(recorder, deed->from.allocation, deed->from.offset, deed->bytes);
     }
     if (deed->to.allocation) {
-        order_behind(recorder, held->context, &deed->to.allocation->written);
-        order_behind(recorder, held->context, &deed->to.allocation->read);
+        order_behind(recorder, held->context, &deed->to.allocation->body->written);
+        order_behind(recorder, held->context, &deed->to.allocation->body->read);
         read_what_is_unread(recorder, deed->to.allocation, deed->to.offset, deed->bytes);
     }
 }
@@ -400,7 +411,7 @@ static void prepare(struct recorder_case *recorder, const struct held *held,
 static void refer(struct recorder_case *recorder, const struct place *place, uint64_t bytes,
                   const char *how, uint64_t key)
 {
-    fprintf(recorder->body, " a%u@%" PRIu64 "+%" PRIu64 ":%s", place->allocation->number,
+    fprintf(recorder->body, " a%u@%" PRIu64 "+%" PRIu64 ":%s", place->allocation->body->number,
             place->offset, bytes, how);
     if (key)
         fprintf(recorder->body, "=0x%" PRIx64, key);
@@ -416,7 +427,7 @@ static void write_down(struct recorder_case *recorder, const struct held *held,
 
     if (from->allocation) {
         refer(recorder, from, deed->bytes, "r", 0);
-        from->allocation->read = use;
+        from->allocation->body->read = use;
         known = content_of(from->allocation, from->offset, deed->bytes);
     }
     if (!to->allocation)
@@ -426,9 +437,9 @@ static void write_down(struct recorder_case *recorder, const struct held *held,
         if (known && known->offset == from->offset && known->bytes == deed->bytes)
             content.hash = known->hash;
     }
-    content.is_unread = seen_cpu_address(to->allocation) != 0;
+    content.is_unread = seen_who_sees(recorder->seen, to->allocation) != NULL;
     refer(recorder, to, deed->bytes, "w", content.key);
-    to->allocation->written = use;
+    to->allocation->body->written = use;
     set_content(recorder, to->allocation, &content);
 }
 
@@ -449,14 +460,14 @@ static void write_submission(struct recorder_case *recorder, const struct held *
     held->context->handed = held->sequence;
 }
 
-static void freed(struct recorder_case *recorder, struct seen_object *allocation);
+static void end_line(struct recorder_case *recorder, struct seen_object *allocation);
 
 static void release_place(struct recorder_case *recorder, const struct place *place)
 {
     struct seen_object *allocation = place->allocation;
 
-    if (allocation && !--allocation->held_names && allocation->is_freed_later)
-        freed(recorder, allocation);
+    if (allocation && !--allocation->body->held_names && allocation->body->is_freed_later)
+        end_line(recorder, allocation);
 }
 
 /* It has been handed over, or never will be: what waited for it to be freed is. */
@@ -540,16 +551,18 @@ static void created_allocation(struct recorder_case *recorder, struct seen_objec
     const char *between = " flags=";
     uint32_t flags = flags_of(allocation, created);
 
-    allocation->line_bytes = created->bytes ? created->bytes : allocation->bytes;
+    allocation->has_line = true;
+    allocation->body->sights = 1;
+    allocation->body->line_bytes = created->bytes ? created->bytes : allocation->bytes;
     if (flags & SGPU_UMD_EXISTING)
         flags |= SGPU_UMD_CPU_VISIBLE; /* the client's own memory, which it reads and writes */
-    fprintf(recorder->body, "alloc a%u size=", allocation->number);
-    if (allocation->line_bytes)
-        fprintf(recorder->body, "%" PRIu64, allocation->line_bytes);
+    fprintf(recorder->body, "alloc a%u size=", allocation->body->number);
+    if (allocation->body->line_bytes)
+        fprintf(recorder->body, "%" PRIu64, allocation->body->line_bytes);
     else
-        fprintf(recorder->body, "?%u", allocation->number);
-    if (!allocation->line_bytes)
-        allocation->line_bytes = OPEN_BYTES;
+        fprintf(recorder->body, "?%u", allocation->body->number);
+    if (!allocation->body->line_bytes)
+        allocation->body->line_bytes = OPEN_BYTES;
     fprintf(recorder->body, " device=d%u segments=%s", allocation->device->number,
             flags & SGPU_UMD_APERTURE_ONLY     ? "aperture"
             : flags & SGPU_UMD_NO_APERTURE     ? "local"
@@ -561,6 +574,8 @@ static void created_allocation(struct recorder_case *recorder, struct seen_objec
         fprintf(recorder->body, "%s%s", between, words[i].word);
         between = ",";
     }
+    if (allocation->body->is_shared) /* `shared`, if somebody opens it */
+        fprintf(recorder->body, "%s?%u;", between, allocation->body->number);
     fputc('\n', recorder->body);
 }
 
@@ -570,14 +585,15 @@ void recorder_case_refer(struct recorder_case *recorder, void *client, D3DKMT_HA
     const struct seen_process *process = seen_process_of(recorder->seen, client);
     struct seen_object *allocation = process ? seen_find(process, handle, SEEN_ALLOCATION) : NULL;
 
-    if (!allocation || !allocation->line_bytes || (!is_gain && !allocation->held))
+    if (!allocation || !allocation->body->line_bytes || (!is_gain && !allocation->held))
         return;
     allocation->held += is_gain ? 1 : -1u;
-    if (allocation->held != (is_gain ? 1 : 0))
+    allocation->body->held += is_gain ? 1 : -1u;
+    if (allocation->body->held != (is_gain ? 1 : 0))
         return;
     if (!recorder->has_begun)
         fputs(is_gain ? "resident" : "evict", recorder->body);
-    fprintf(recorder->body, " a%u", allocation->number);
+    fprintf(recorder->body, " a%u", allocation->body->number);
     recorder->has_begun = true;
 }
 
@@ -605,12 +621,12 @@ static void name_offered(void *context, struct seen_object *allocation, UINT i)
 {
     struct offer_line *line = context;
 
-    if (!allocation->line_bytes)
+    if (!allocation->body->line_bytes)
         return;
     if (!line->has_begun)
         fputs(line->word, line->out);
     line->has_begun = true;
-    fprintf(line->out, " a%u", allocation->number);
+    fprintf(line->out, " a%u", allocation->body->number);
 }
 
 static void tell_offers(struct recorder_case *recorder, struct seen_process *process,
@@ -624,37 +640,77 @@ static void tell_offers(struct recorder_case *recorder, struct seen_process *pro
         fputc('\n', recorder->body);
 }
 
-static void close_size(struct recorder_case *recorder, const struct seen_object *allocation)
+/* NULL: no memory. */
+static struct late *late_of(struct recorder_case *recorder, unsigned number)
 {
-    const unsigned number = allocation->number;
-
-    if (number >= recorder->size_room) {
+    if (number >= recorder->late_room) {
         const unsigned room = 2 * number + 64;
-        uint64_t *more = realloc(recorder->sizes, room * sizeof *more);
+        struct late *more = realloc(recorder->late, room * sizeof *more);
 
         if (!more) {
             recorder->seen->is_lost = true;
-            return;
+            return NULL;
         }
-        memset(more + recorder->size_room, 0, (room - recorder->size_room) * sizeof *more);
-        recorder->sizes = more;
-        recorder->size_room = room;
+        memset(more + recorder->late_room, 0, (room - recorder->late_room) * sizeof *more);
+        recorder->late = more;
+        recorder->late_room = room;
     }
-    recorder->sizes[number] = allocation->mapped_bytes;
+    return &recorder->late[number];
 }
 
-static void freed(struct recorder_case *recorder, struct seen_object *allocation)
+static void end_line(struct recorder_case *recorder, struct seen_object *allocation)
 {
-    if (!allocation || !allocation->line_bytes)
-        return;
-    allocation->is_freed_later = allocation->held_names != 0;
-    if (allocation->is_freed_later)
+    struct seen_body *body = allocation->body;
+    struct late *late;
+
+    body->is_freed_later = body->held_names != 0;
+    if (body->is_freed_later)
         return;
     read_what_is_unread(recorder, allocation, 0, UINT64_MAX / 2);
-    if (allocation->line_bytes == OPEN_BYTES)
-        close_size(recorder, allocation);
-    fprintf(recorder->body, "free a%u\n", allocation->number);
-    allocation->line_bytes = 0;
+    late = body->line_bytes == OPEN_BYTES ? late_of(recorder, body->number) : NULL;
+    if (late)
+        late->bytes = allocation->mapped_bytes;
+    fprintf(recorder->body, "free a%u\n", body->number);
+    body->line_bytes = 0;
+}
+
+/* One process has it no more; the line ends with the last. */
+static void freed(struct recorder_case *recorder, struct seen_object *allocation)
+{
+    struct seen_body *body = allocation ? allocation->body : NULL;
+
+    if (!allocation || !allocation->has_line || !body->line_bytes)
+        return;
+    allocation->has_line = false;
+    body->held -= allocation->held;
+    if (--body->sights == 0)
+        end_line(recorder, allocation);
+    else if (allocation->held && !body->held)
+        fprintf(recorder->body, "evict a%u\n", body->number);
+    allocation->held = 0;
+}
+
+/* Another device has it: what it does to it is done to the same lines. */
+static void opened(struct recorder_case *recorder, const struct seen_process *process,
+                   const D3DDDI_OPENALLOCATIONINFO2 *infos, UINT count)
+{
+    for (UINT i = 0; i < count; i++) {
+        struct seen_object *allocation = seen_find(process, infos[i].hAllocation, SEEN_ALLOCATION);
+        struct late *late;
+
+        if (allocation && allocation->body->line_bytes) {
+            allocation->has_line = true;
+            allocation->body->sights++;
+            late = late_of(recorder, allocation->body->number);
+            if (late)
+                late->is_shared = true;
+        } else if (!recorder->has_reopen_note) {
+            recorder->has_reopen_note = true;
+            fputs("note \"a resource was opened that no process had open: what is done to it is "
+                  "not in the case\"\n",
+                  recorder->body);
+        }
+    }
 }
 
 static void freed_all(struct recorder_case *recorder, struct seen_process *process,
@@ -778,6 +834,18 @@ void recorder_case_behind(struct recorder_case *recorder, void *client,
         recorder->created_count = 0;
         break;
     }
+    case D3DKMT_FN_OpenResource: {
+        const D3DKMT_OPENRESOURCE *arguments = call->arguments;
+
+        opened(recorder, process, arguments->pOpenAllocationInfo2, arguments->NumAllocations);
+        break;
+    }
+    case D3DKMT_FN_OpenResourceFromNtHandle: {
+        const D3DKMT_OPENRESOURCEFROMNTHANDLE *arguments = call->arguments;
+
+        opened(recorder, process, arguments->pOpenAllocationInfo2, arguments->NumAllocations);
+        break;
+    }
     case D3DKMT_FN_OfferAllocations: {
         const D3DKMT_OFFERALLOCATIONS *arguments = call->arguments;
 
@@ -797,8 +865,8 @@ void recorder_case_behind(struct recorder_case *recorder, void *client,
 
         for (UINT i = 0; arguments->phAllocationList && i < arguments->AllocationCount; i++) {
             object = seen_find(process, arguments->phAllocationList[i], SEEN_ALLOCATION);
-            if (object && object->line_bytes && arguments->pPriorities[i])
-                fprintf(recorder->body, "priority a%u %u\n", object->number,
+            if (object && object->body->line_bytes && arguments->pPriorities[i])
+                fprintf(recorder->body, "priority a%u %u\n", object->body->number,
                         arguments->pPriorities[i]);
         }
         break;
@@ -820,19 +888,30 @@ void recorder_case_closed(struct recorder_case *recorder, void *client)
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-/* What nobody has mapped is a page. */
+/*
+ * What was left open is said: ` size=?NUMBER`, where what nobody has mapped is a page, and
+ * ` flags=?NUMBER;` or `,?NUMBER;`, which are `shared` or nothing.
+ */
 static void write_body(const struct recorder_case *recorder, FILE *file)
 {
+    static const struct late nothing;
     const char *at = recorder->body_text, *open;
 
-    while ((open = strstr(at, " size=?")) != NULL) {
+    while ((open = strchr(at, '?')) != NULL) {
+        const bool is_size = open - at >= 5 && strncmp(open - 5, "size=", 5) == 0;
+        const char *before = open;
         char *end;
-        const unsigned long number = strtoul(open + 7, &end, 10);
-        const uint64_t bytes = number < recorder->size_room ? recorder->sizes[number] : 0;
+        const unsigned long number = strtoul(open + 1, &end, 10);
+        const struct late *late = number < recorder->late_room ? &recorder->late[number] : &nothing;
 
-        fwrite(at, 1, (size_t)(open - at), file);
-        fprintf(file, " size=%" PRIu64, max_u64(bytes, 4096));
-        at = end;
+        if (!is_size && !late->is_shared) /* the comma, or ` flags=`, goes, too */
+            before -= open[-1] == ',' ? 1 : strlen(" flags=");
+        fwrite(at, 1, (size_t)(before - at), file);
+        if (is_size)
+            fprintf(file, "%" PRIu64, max_u64(late->bytes, 4096));
+        else if (late->is_shared)
+            fputs("shared", file);
+        at = is_size ? end : end + 1;
     }
     fputs(at, file);
 }

@@ -16,11 +16,16 @@
  *            Where contexts are ordered by a fence, or by a client that looks at one, the case has
  *            a `wait` line.
  *
+ *            What several processes have opened is one allocation of the case, `shared`, and a
+ *            fence of theirs orders their contexts as any fence does. It is freed when the last of
+ *            them has closed it.
+ *
  *            What goes to a hardware queue is its context's, as in the case: there each context
  *            of such a board has a queue, from its beginning to its end.
  * Ownership  recorder_case_create() gives it; all lines are kept until recorder_case_write().
  * Errors     Packets of another GPU, batches that cannot be read: a `note` line says so, once, and
- *            the submission has no references.
+ *            the submission has no references. The same of a resource that is opened when only an
+ *            NT handle has kept it.
  */
 #ifndef DRYDOCK_CLIENTS_RECORDER_H
 #define DRYDOCK_CLIENTS_RECORDER_H

@@ -17,19 +17,54 @@ void seen_init(struct seen *seen, const struct seen_source *source)
     memset(seen, 0, sizeof *seen);
     seen->source = *source;
     list_init(&seen->processes);
+    list_init(&seen->bodies);
+    list_init(&seen->shared);
+}
+
+static void drop_body(struct seen_body *body)
+{
+    if (!body || --body->users)
+        return;
+    list_remove(&body->link);
+    free(body->contents);
+    free(body);
+}
+
+static void free_shared(struct seen_shared *shared)
+{
+    for (UINT i = 0; i < shared->count; i++)
+        drop_body(shared->bodies[i]);
+    list_remove(&shared->link);
+    free(shared);
 }
 
 static void free_object(struct seen_object *object)
 {
     list_remove(&object->link);
-    free(object->contents);
+    drop_body(object->body);
     free(object);
+}
+
+/* What others go on with knows its contexts no more. */
+static void forget_contexts(struct seen_process *process)
+{
+    struct seen_body *body;
+
+    list_for_each (body, &process->seen->bodies, struct seen_body, link) {
+        if (body->signaller && body->signaller->process == process)
+            body->signaller = NULL;
+        if (body->read.context && body->read.context->process == process)
+            body->read.context = NULL;
+        if (body->written.context && body->written.context->process == process)
+            body->written.context = NULL;
+    }
 }
 
 static void free_process(struct seen_process *process)
 {
     struct seen_object *object, *following;
 
+    forget_contexts(process);
     list_for_each_safe (object, following, &process->objects, struct seen_object, link)
         free_object(object);
     list_for_each_safe (object, following, &process->fences, struct seen_object, link)
@@ -45,9 +80,12 @@ static void free_process(struct seen_process *process)
 void seen_fini(struct seen *seen)
 {
     struct seen_process *process, *following;
+    struct seen_shared *shared, *next_shared;
 
     list_for_each_safe (process, following, &seen->processes, struct seen_process, link)
         free_process(process);
+    list_for_each_safe (shared, next_shared, &seen->shared, struct seen_shared, link)
+        free_shared(shared);
 }
 
 struct seen_process *seen_process_of(struct seen *seen, void *client)
@@ -171,12 +209,34 @@ static bool grow_slots(struct seen_process *process)
     return true;
 }
 
-static struct seen_object *add(struct seen *seen, struct seen_process *process, enum seen_kind kind,
-                               D3DKMT_HANDLE handle, struct seen_object *device)
+static bool has_body(enum seen_kind kind)
+{
+    return kind == SEEN_FENCE || kind == SEEN_ALLOCATION;
+}
+
+static struct seen_body *new_body(struct seen *seen)
+{
+    struct seen_body *body = calloc(1, sizeof *body);
+
+    if (body)
+        list_push_back(&seen->bodies, &body->link);
+    return body;
+}
+
+/* body: one that is there already; NULL: a new one. */
+static struct seen_object *add_sight(struct seen *seen, struct seen_process *process,
+                                     enum seen_kind kind, D3DKMT_HANDLE handle,
+                                     struct seen_object *device, struct seen_body *body)
 {
     struct seen_object *object = calloc(1, sizeof *object), **slot;
 
-    if (!object || !grow_slots(process)) {
+    if (object && has_body(kind))
+        object->body = body ? body : new_body(seen);
+    if (object && object->body)
+        object->body->users++;
+    if (!object || (has_body(kind) && !object->body) || !grow_slots(process)) {
+        if (object)
+            drop_body(object->body);
         free(object);
         seen->is_lost = true;
         return NULL;
@@ -186,11 +246,19 @@ static struct seen_object *add(struct seen *seen, struct seen_process *process, 
     object->process = process;
     object->device = device;
     object->number = ++seen->counts[kind];
+    if (object->body && !object->body->number)
+        object->body->number = object->number;
     slot = slot_of(process, handle);
     process->used += !*slot;
     *slot = object; /* what had the handle before is destroyed */
     list_push_back(kind == SEEN_FENCE ? &process->fences : &process->objects, &object->link);
     return object;
+}
+
+static struct seen_object *add(struct seen *seen, struct seen_process *process, enum seen_kind kind,
+                               D3DKMT_HANDLE handle, struct seen_object *device)
+{
+    return add_sight(seen, process, kind, handle, device, NULL);
 }
 
 static void unmap_of(struct seen_process *process, const struct seen_object *allocation)
@@ -291,6 +359,125 @@ static void map(struct seen *seen, struct seen_process *process, const struct se
     process->mapping_count++;
 }
 
+/* What a user-mode driver of the Drydock GPU says. */
+static void note_private_data(struct seen_object *allocation, const void *private_data, UINT bytes)
+{
+    struct sgpu_umd_allocation data;
+
+    if (bytes != sizeof data)
+        return;
+    memcpy(&data, private_data, sizeof data);
+    if (data.version != SGPU_UMD_VERSION)
+        return;
+    allocation->bytes = align_up(data.bytes, 4096);
+    allocation->flags = data.flags;
+}
+
+/* ---- Sharing --------------------------------------------------------------------------------- */
+
+struct seen_shared *seen_find_shared(const struct seen *seen, bool is_fence, uint64_t name,
+                                     D3DKMT_HANDLE global)
+{
+    struct seen_shared *shared;
+
+    list_for_each (shared, &seen->shared, struct seen_shared, link) {
+        if (shared->is_fence == is_fence &&
+            ((name && shared->name == name) || (global && shared->global == global)))
+            return shared;
+    }
+    return NULL;
+}
+
+static struct seen_shared *new_shared(struct seen *seen, UINT count)
+{
+    struct seen_shared *shared = calloc(1, sizeof *shared + count * sizeof(struct seen_body *));
+
+    if (shared)
+        list_push_back(&seen->shared, &shared->link);
+    else
+        seen->is_lost = true;
+    return shared;
+}
+
+static void keep_body(struct seen_shared *shared, struct seen_object *sight)
+{
+    sight->shared = shared;
+    sight->body->users++;
+    sight->body->is_shared = true;
+    shared->bodies[shared->count++] = sight->body;
+}
+
+/* A resource that was made to be shared: its allocations follow. */
+static struct seen_shared *share_resource(struct seen *seen,
+                                          const D3DKMT_CREATEALLOCATION *arguments)
+{
+    struct seen_shared *shared = new_shared(seen, arguments->NumAllocations);
+
+    if (!shared)
+        return NULL;
+    shared->global = arguments->hGlobalShare;
+    shared->runtime_bytes = arguments->PrivateRuntimeDataSize;
+    shared->driver_bytes = arguments->PrivateDriverDataSize;
+    for (UINT i = 0; i < arguments->NumAllocations; i++)
+        shared->total_bytes += arguments->pAllocationInfo2[i].PrivateDriverDataSize;
+    return shared;
+}
+
+static void shared_object(struct seen *seen, const struct seen_process *process,
+                          const struct client_call *call)
+{
+    const THUNK_SHARE_OBJECTS *arguments = call->arguments;
+    const D3DKMT_HANDLE handle = arguments->hObjects[0];
+    const struct seen_object *object = seen_find(process, handle, SEEN_RESOURCE);
+
+    object = object ? object : seen_find(process, handle, SEEN_FENCE);
+    object = object ? object : seen_find(process, handle, SEEN_ALLOCATION);
+    if (object && object->shared)
+        object->shared->name = call->nt_object;
+}
+
+static void opened_resource(struct seen *seen, struct seen_process *process,
+                            struct seen_shared *shared, D3DKMT_HANDLE device_handle,
+                            D3DKMT_HANDLE handle, const D3DDDI_OPENALLOCATIONINFO2 *infos)
+{
+    struct seen_object *device = seen_find(process, device_handle, SEEN_DEVICE);
+    struct seen_object *resource;
+
+    if (!shared)
+        return;
+    resource = add(seen, process, SEEN_RESOURCE, handle, device);
+    if (resource)
+        resource->shared = shared;
+    for (UINT i = 0; resource && i < shared->count; i++) {
+        struct seen_object *allocation = add_sight(seen, process, SEEN_ALLOCATION,
+                                                   infos[i].hAllocation, device, shared->bodies[i]);
+
+        if (!allocation)
+            return;
+        allocation->resource = resource;
+        allocation->shared = shared;
+        note_private_data(allocation, infos[i].pPrivateDriverData, infos[i].PrivateDriverDataSize);
+    }
+}
+
+static void opened_fence(struct seen *seen, struct seen_process *process, uint64_t name,
+                         const D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 *arguments)
+{
+    struct seen_shared *shared = seen_find_shared(seen, true, name, 0);
+    struct seen_object *fence = add_sight(seen, process, SEEN_FENCE, arguments->hSyncObject,
+                                          seen_find(process, arguments->hDevice, SEEN_DEVICE),
+                                          shared ? shared->bodies[0] : NULL);
+
+    if (!fence)
+        return;
+    fence->shared = shared;
+    fence->body->is_shared = true; /* somebody has made it so, also where that was not seen */
+    fence->cpu_address = (uintptr_t)arguments->MonitoredFence.FenceValueCPUVirtualAddress;
+    fence->va = arguments->MonitoredFence.FenceValueGPUVirtualAddress;
+    fence->is_wait_only = arguments->Flags.NoSignal;
+    fence->is_signal_only = arguments->Flags.NoWait;
+}
+
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
 static void created_allocations(struct seen *seen, struct seen_process *process,
@@ -301,24 +488,23 @@ static void created_allocations(struct seen *seen, struct seen_process *process,
         arguments->Flags.CreateResource
             ? add(seen, process, SEEN_RESOURCE, arguments->hResource, device)
             : seen_find(process, arguments->hResource, SEEN_RESOURCE);
+    struct seen_shared *shared =
+        resource && arguments->Flags.CreateShared ? share_resource(seen, arguments) : NULL;
 
+    if (resource)
+        resource->shared = shared;
     for (UINT i = 0; i < arguments->NumAllocations && !seen->is_lost; i++) {
         const D3DDDI_ALLOCATIONINFO2 *info = &arguments->pAllocationInfo2[i];
         struct seen_object *allocation =
             add(seen, process, SEEN_ALLOCATION, info->hAllocation, device);
-        struct sgpu_umd_allocation data;
 
         if (!allocation)
             return;
         allocation->resource = resource;
         allocation->client_address = (uintptr_t)info->pSystemMem;
-        if (info->PrivateDriverDataSize != sizeof data)
-            continue;
-        memcpy(&data, info->pPrivateDriverData, sizeof data);
-        if (data.version == SGPU_UMD_VERSION) {
-            allocation->bytes = align_up(data.bytes, 4096);
-            allocation->flags = data.flags;
-        }
+        if (shared)
+            keep_body(shared, allocation);
+        note_private_data(allocation, info->pPrivateDriverData, info->PrivateDriverDataSize);
     }
 }
 
@@ -376,9 +562,9 @@ static void promise(struct seen_object *fence, uint64_t value, struct seen_objec
 {
     if (!fence)
         return;
-    fence->promised = max_u64(fence->promised, value);
-    fence->last_signal = value;
-    fence->signaller = context;
+    fence->body->promised = max_u64(fence->body->promised, value);
+    fence->body->last_signal = value;
+    fence->body->signaller = context;
     if (context)
         context->signals[context->next_signal++ % SEEN_SIGNALS] =
             (struct seen_signal){fence, value, context->submitted};
@@ -605,7 +791,38 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
             break;
         object->cpu_address = (uintptr_t)arguments->Info.MonitoredFence.FenceValueCPUVirtualAddress;
         object->va = arguments->Info.MonitoredFence.FenceValueGPUVirtualAddress;
-        object->promised = object->last_signal = arguments->Info.MonitoredFence.InitialFenceValue;
+        object->body->promised = object->body->last_signal =
+            arguments->Info.MonitoredFence.InitialFenceValue;
+        object->is_wait_only = arguments->Info.Flags.NoSignal;
+        object->is_signal_only = arguments->Info.Flags.NoWait;
+        if (arguments->Info.Flags.NtSecuritySharing) {
+            struct seen_shared *shared = new_shared(seen, 1);
+
+            if (!shared)
+                break;
+            shared->is_fence = true;
+            keep_body(shared, object);
+        }
+        break;
+    }
+    case D3DKMT_FN_ShareObjects:
+        shared_object(seen, process, call);
+        break;
+    case D3DKMT_FN_OpenSyncObjectFromNtHandle2:
+        opened_fence(seen, process, call->nt_object, call->arguments);
+        break;
+    case D3DKMT_FN_OpenResource: {
+        const D3DKMT_OPENRESOURCE *arguments = call->arguments;
+
+        opened_resource(seen, process, seen_find_shared(seen, false, 0, arguments->hGlobalShare),
+                        arguments->hDevice, arguments->hResource, arguments->pOpenAllocationInfo2);
+        break;
+    }
+    case D3DKMT_FN_OpenResourceFromNtHandle: {
+        const D3DKMT_OPENRESOURCEFROMNTHANDLE *arguments = call->arguments;
+
+        opened_resource(seen, process, seen_find_shared(seen, false, call->nt_object, 0),
+                        arguments->hDevice, arguments->hResource, arguments->pOpenAllocationInfo2);
         break;
     }
     case D3DKMT_FN_CreateAllocation2:
@@ -739,6 +956,24 @@ bool seen_read(const struct seen_process *process, uint64_t address, void *out, 
 bool seen_is_readable(const struct seen_object *allocation)
 {
     return allocation && allocation->bytes && seen_cpu_address(allocation);
+}
+
+const struct seen_object *seen_who_sees(const struct seen *seen,
+                                        const struct seen_object *allocation)
+{
+    const struct seen_process *process;
+    const struct seen_object *sight;
+
+    if (seen_cpu_address(allocation) || !allocation->body->is_shared)
+        return seen_cpu_address(allocation) ? allocation : NULL;
+    list_for_each (process, &seen->processes, struct seen_process, link) {
+        list_for_each (sight, &process->objects, struct seen_object, link) {
+            if (sight->kind == SEEN_ALLOCATION && sight->body == allocation->body &&
+                !sight->is_destroyed && seen_cpu_address(sight))
+                return sight;
+        }
+    }
+    return NULL;
 }
 
 uint64_t seen_cpu_address(const struct seen_object *allocation)

@@ -6,8 +6,10 @@
  *            cases of it, bench/exec/client_rules.h judges by it.
  * Model      A process has objects by handle: devices, contexts, paging queues, hardware queues,
  *            fences, allocations; and mappings by address. seen_ended() is told of a call when it
- *            has ended, and before anything else happens. What a user-mode driver of the Drydock
- *            GPU says in its private data and its packets is read; of another one it stays opaque.
+ *            has ended, and before anything else happens. A fence or an allocation is a process's
+ *            sight of a body, which several processes may share. What a user-mode driver of the
+ *            Drydock GPU says in its private data and its packets is read; of another one it stays
+ *            opaque.
  * Ownership  Objects are lent until the process has destroyed them, and the call has been seen.
  * Errors     Without memory seen->is_lost, and nothing more is followed.
  */
@@ -26,8 +28,9 @@
 /* A call of a thunk function, as it is made and as it has ended. */
 struct client_call {
     enum d3dkmt_function function;
-    void *arguments; /* the structure of the function */
-    NTSTATUS status; /* when it has ended */
+    void *arguments;    /* the structure of the function */
+    NTSTATUS status;    /* when it has ended */
+    uint64_t nt_object; /* what its NT handle names, in or out; 0: none, or nobody knows */
 };
 
 /* Registrations for notices to trim that a process has at one time, at most. */
@@ -73,6 +76,40 @@ struct seen_awaited {
     uint64_t value;
 };
 
+/* What is the same for all processes that have a fence or an allocation. */
+struct seen_body {
+    struct list link; /* of all */
+    unsigned users;   /* objects that are, or have been, and what is shared */
+    bool is_shared;   /* made to be shared */
+
+    /* FENCE */
+    struct seen_object *signaller; /* the context whose work, or whose queue, signals it */
+    uint64_t promised;             /* the highest value that somebody is to signal */
+    uint64_t last_signal;          /* the newest */
+
+    /* ALLOCATION: the recorder's */
+    unsigned number; /* in lines: that of the first object */
+    unsigned sights; /* of its line: those that it has not ended for */
+    unsigned held;   /* references that the manager has: fewer, while others have the memory */
+    struct seen_use read, written;
+    uint64_t line_bytes; /* as the manager has it; 0: no line names it (any more) */
+    unsigned held_names; /* times that work names it which is not handed over */
+    bool is_freed_later; /* ... and it is destroyed */
+    struct seen_content *contents;
+    unsigned content_count, content_room;
+};
+
+/* A resource or a fence that was made to be shared. */
+struct seen_shared {
+    struct list link;     /* of all */
+    uint64_t name;        /* what NT handles of it name; 0: there has been none */
+    D3DKMT_HANDLE global; /* 0: none */
+    bool is_fence;
+    /* As a query tells it. */
+    UINT runtime_bytes, driver_bytes, total_bytes, count;
+    struct seen_body *bodies[]; /* of a fence: one */
+};
+
 struct seen_object {
     struct list link; /* of its process */
     enum seen_kind kind;
@@ -81,6 +118,8 @@ struct seen_object {
     struct seen_process *process;
     struct seen_object *device;   /* of a device: its adapter */
     struct seen_object *resource; /* ALLOCATION; NULL: none */
+    struct seen_body *body;       /* FENCE, ALLOCATION */
+    struct seen_shared *shared;   /* RESOURCE, FENCE, ALLOCATION: of the resource's; NULL: none */
     bool is_destroyed;
     bool is_going; /* client rules, DEVICE, CONTEXT, HW_QUEUE: a call that destroys it has begun */
 
@@ -101,11 +140,9 @@ struct seen_object {
 
     /* FENCE */
     uint64_t cpu_address, va;
-    struct seen_object *queue;     /* whose paging fence it is; NULL: a client's */
-    struct seen_object *hw_queue;  /* whose progress fence it is; NULL: none */
-    struct seen_object *signaller; /* the context whose work, or whose queue, signals it */
-    uint64_t promised;             /* the highest value that somebody is to signal */
-    uint64_t last_signal;          /* the newest */
+    struct seen_object *queue;         /* whose paging fence it is; NULL: a client's */
+    struct seen_object *hw_queue;      /* whose progress fence it is; NULL: none */
+    bool is_wait_only, is_signal_only; /* NoSignal, NoWait */
 
     /* QUEUE, HW_QUEUE */
     struct seen_object *fence;
@@ -124,13 +161,8 @@ struct seen_object {
     bool is_refused;        /* client rules: the newest request for its residency was */
     uint64_t refused_after; /* ... when the process had given up so often */
     struct seen_use used;   /* by work, in whichever way */
-    unsigned held; /* references that the manager has: fewer, while others have the memory */
-    struct seen_use read, written;
-    uint64_t line_bytes; /* recorder: as the manager has it; 0: no line names it (any more) */
-    unsigned held_names; /* recorder: times that work names it which is not handed over */
-    bool is_freed_later; /* ... and it is destroyed */
-    struct seen_content *contents;
-    unsigned content_count, content_room;
+    bool has_line;          /* recorder: its body has one, also for it */
+    unsigned held;          /* recorder: of the body's references, those by it */
 };
 
 struct seen_mapping {
@@ -174,7 +206,7 @@ struct seen_source {
 
 struct seen {
     struct seen_source source;
-    struct list processes;
+    struct list processes, bodies, shared;
     unsigned counts[SEEN_RESOURCE + 1]; /* numbers given so far */
     unsigned process_count;
     uint64_t submissions;
@@ -183,6 +215,10 @@ struct seen {
 
 void seen_init(struct seen *seen, const struct seen_source *source);
 void seen_fini(struct seen *seen);
+
+/* By what an NT handle names, or by a global handle; NULL: nothing that was seen. */
+struct seen_shared *seen_find_shared(const struct seen *seen, bool is_fence, uint64_t name,
+                                     D3DKMT_HANDLE global);
 
 /* NULL: not seen yet. */
 struct seen_process *seen_process_of(struct seen *seen, void *client);
@@ -264,6 +300,9 @@ bool seen_read(const struct seen_process *process, uint64_t address, void *out, 
  * of the Drydock GPU, as its private data says.
  */
 bool seen_is_readable(const struct seen_object *allocation);
+/* Another process's sight of the same memory, or this one, that sees it; NULL: none does. */
+const struct seen_object *seen_who_sees(const struct seen *seen,
+                                        const struct seen_object *allocation);
 /* Where the client itself sees the allocation; 0: nowhere. */
 uint64_t seen_cpu_address(const struct seen_object *allocation);
 

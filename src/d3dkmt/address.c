@@ -66,45 +66,12 @@ NTSTATUS d3dkmt_ReserveGpuVirtualAddress(struct d3dkmt_call *call,
     return STATUS_SUCCESS;
 }
 
-static void unmapped(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
-{
-    struct d3dkmt_process *process = context;
-
-    process->pending--;
-    front_changed(process->front);
-}
-
-/*
- * A mapping that is being made is let be first. False: there is one. What has been unmapped is in
- * no list any more.
- */
-static bool unmap_range(struct d3dkmt_process *process, uint64_t start, uint64_t end)
-{
-    bool is_over = true;
-
-    for (size_t i = va_first_behind(&process->mapped, start);
-         i < process->mapped.count && process->mapped.ranges[i].start < end;) {
-        struct va_range *range = &process->mapped.ranges[i];
-
-        if (!range->allocation || range->end > end || range->start < start || range->mapping) {
-            is_over &= !range->mapping;
-            i++;
-            continue;
-        }
-        process->pending++;
-        if (!NT_SUCCESS(vidmm_unmap_gpu_va(process->handle, range->start, unmapped, process)))
-            process->pending--;
-        va_remove(&process->mapped, range);
-    }
-    return is_over;
-}
-
 static bool free_again(struct d3dkmt_call *call)
 {
     const D3DKMT_FREEGPUVIRTUALADDRESS *arguments = call->arguments;
     const uint64_t start = plain(arguments->BaseAddress);
 
-    return unmap_range(call->process, start, start + arguments->Size) &&
+    return va_unmap(call->process, start, start + arguments->Size, NULL) &&
            call_end(call, STATUS_SUCCESS);
 }
 
@@ -150,7 +117,7 @@ static bool map_again(struct d3dkmt_call *call)
                           vidmm_is_idle(process->front->config.vidmm);
     struct paging_operation *operation;
     uint64_t low, high, va;
-    struct va_range *range;
+    struct va_range *range = NULL;
     NTSTATUS status;
 
     if (!queue || !allocation || allocation->device != queue->device)
@@ -162,7 +129,11 @@ static bool map_again(struct d3dkmt_call *call)
         return call_end(call, STATUS_INVALID_PARAMETER);
     if (!base)
         low = va_choose(process, low, high, bytes, ALIGNMENT);
-    else if (va_find(&process->mapped, low, high))
+    else
+        range = va_find(&process->mapped, low, high);
+    if (range && range->allocation && range->allocation->is_destroyed)
+        return false; /* it is closed first: others have it */
+    if (range)
         return call_end(call, STATUS_INVALID_PARAMETER);
     if (!low)
         return call_end(call, STATUS_NO_MEMORY);

@@ -21,13 +21,23 @@
  *            queues, goes to one that the client makes. The driver counts its progress in a fence
  *            of the kernel's, which no client can write; that of the client gets the value of each
  *            submission when the driver has told that it has ended.
+ *
+ *            Resources and monitored fences that are made to be shared belong to all processes that
+ *            have opened them: each has handles, addresses and references of its own, and the
+ *            memory goes with the last of them. An NT handle is a descriptor that the embedder
+ *            makes; here it is the name of an object (d3dkmt_call.nt_object), which keeps that
+ *            until d3dkmt_nt_handle_closed().
  * Ownership  Arguments of a call are borrowed until it has ended; lists in them are read before
  *            d3dkmt_call() returns. Everything of a process goes by d3dkmt_process_close().
  * Errors     NTSTATUS, as the page of the function documents. Arguments are not trusted: handles
  *            are looked up, counts bounded, ranges checked. Pointers must lead to memory of the
  *            embedder's: it has copied in what they lead to.
- * Limits     Semaphores and mutexes, and resources and fences that another process opens answer
- *            STATUS_NOT_SUPPORTED; so do a second hardware queue of a context beside the first,
+ * Limits     Semaphores and mutexes answer STATUS_NOT_SUPPORTED, and so do the calls that open
+ *            those, D3DKMTOpenSynchronizationObject and D3DKMTOpenSyncObjectFromNtHandle. A fence
+ *            with Shared and without NtSecuritySharing is one like any other, which nobody can
+ *            open. dwDesiredAccess of an NT handle is not looked at: who has it may do everything.
+ *            What others have cannot be offered, nor memory of a client's own be shared.
+ *            STATUS_NOT_SUPPORTED, too: a second hardware queue of a context beside the first,
  *            queues with UserModeSubmission, NativeProgressFence or TestQueue, and a signal to
  *            more than one queue. DisableGpuTimeout goes to the driver, and time-outs stay.
  * Source     The reference pages of d3dkmthk.h; /docs/applications.md.
@@ -99,6 +109,22 @@ struct d3dkmt_board {
     void (*release_shared_page)(void *context, void *client, uint64_t page, uint64_t address);
 
     /*
+     * A file is memory of so many pages that several clients may see; *out_file is the embedder's
+     * name for it. Pages that are shown in it are what it has, one behind the other, until they are
+     * hidden. A file of one page may have a zeroed system page of its own, for as long as it lives.
+     * client: one that will see it. STATUS_NO_MEMORY.
+     */
+    NTSTATUS (*open_file)(void *context, void *client, uint64_t count, void **out_file);
+    void (*close_file)(void *context, void *file); /* no client has a view of it */
+    NTSTATUS (*show_in_file)(void *context, void *file, const uint64_t *addresses);
+    void (*hide_in_file)(void *context, void *file);
+    NTSTATUS (*take_file_page)(void *context, void *file, uint64_t *out_page, void **out_view);
+    void (*release_file_page)(void *context, void *file, uint64_t page);
+    /* The client may see the whole of it at an address, which stays until the end of the view. */
+    NTSTATUS (*begin_view)(void *context, void *client, void *file, uint64_t *out_address);
+    void (*end_view)(void *context, void *client, void *file, uint64_t address);
+
+    /*
      * The client has registered for notices to trim as this number, below D3DKMT_MOST_TRIM_NOTICES:
      * flags are those of D3DDDI_TRIMRESIDENCYSET_FLAGS. Nothing of the front may be called from
      * here. NULL: nobody can register.
@@ -153,8 +179,12 @@ struct d3dkmt_deed {
 enum d3dkmt_moment { D3DKMT_CALLED, D3DKMT_ENDED, D3DKMT_CLOSED };
 struct d3dkmt_call;
 
-/* Whose allocation of the manager's it is, and its handle there; 0: it has been destroyed. */
-D3DKMT_HANDLE d3dkmt_handle_of(const struct vidmm_allocation *allocation, void **out_client);
+/*
+ * Whose allocation of the manager's it is, in a device or in any (NULL), and its handle there. 0:
+ * it has been destroyed there, or the device never had it.
+ */
+D3DKMT_HANDLE d3dkmt_handle_of(const struct vidmm_allocation *allocation,
+                               const struct vidmm_device *device, void **out_client);
 
 struct d3dkmt_config {
     const struct base_services *services;
@@ -167,7 +197,8 @@ struct d3dkmt_config {
                 const struct d3dkmt_call *call);
     void *tap_context;
     LUID luid;
-    unsigned wddm; /* 26: WDDM 2.6 */
+    unsigned wddm;   /* 26: WDDM 2.6 */
+    uint64_t secret; /* of global handles of shared resources: no client can guess it */
     /* Where addresses lie that the front chooses for itself and for calls without limits. */
     uint64_t va_start, va_end; /* 0: [0xc00000000000, 0xfffff0000000) */
 };
@@ -180,6 +211,13 @@ struct d3dkmt_call {
     void *context;
     const uint64_t *stack; /* addresses in the client that it came from, innermost first, or NULL */
     unsigned stack_count;
+    /*
+     * Of functions with an NT handle: the object that it names, which the embedder knows by the
+     * descriptor; 0: none. NT handles in arguments are not looked at.
+     */
+    uint64_t nt_object;
+    /* An NT handle can be given. If the call succeeds nt_object is what it has to name. */
+    bool takes_nt_handle;
 
     NTSTATUS status; /* when it has ended */
 
@@ -193,7 +231,7 @@ struct d3dkmt_call {
 
 /* STATUS_NOT_SUPPORTED: no page tables. STATUS_NO_MEMORY. */
 NTSTATUS d3dkmt_create(const struct d3dkmt_config *config, struct d3dkmt **out_front);
-/* All processes are gone. */
+/* All processes are gone, and all NT handles closed. */
 void d3dkmt_destroy(struct d3dkmt *front);
 
 /* The manager's events; the embedder has set them to go here (vidmm_config.events). */
@@ -226,6 +264,9 @@ void d3dkmt_process_close(struct d3dkmt_process *process, void (*gone)(void *con
 
 /* True: the call has ended. False: it waits, and call->ended() will be called. */
 bool d3dkmt_call(struct d3dkmt_process *process, struct d3dkmt_call *call);
+
+/* The last copy of an NT handle that D3DKMTShareObjects has given is closed, or none was made. */
+void d3dkmt_nt_handle_closed(struct d3dkmt *front, uint64_t nt_object);
 
 /* Takes everything as far as it goes now. True: something has happened. */
 bool d3dkmt_pump(struct d3dkmt *front);

@@ -45,7 +45,19 @@ static bool may_be_demoted(const struct allocation *allocation)
 {
     return allocation->residency > allocation->demoted && !allocation->requests &&
            !allocation->is_destroyed && !allocation->locks && !allocation->client_pages &&
-           is_in_memory(allocation->process->front, allocation);
+           !allocation->memory->lock_count && is_in_memory(allocation->process->front, allocation);
+}
+
+/* Other devices hold it, too: it would not leave. */
+static bool is_held_by_others(const struct allocation *allocation)
+{
+    const struct allocation *opening;
+
+    list_for_each (opening, &allocation->memory->openings, struct allocation, memory_link) {
+        if (opening != allocation && opening->residency > opening->demoted)
+            return true;
+    }
+    return false;
 }
 
 static unsigned references_of(const struct device *device)
@@ -102,30 +114,31 @@ static void demote_allocation(struct allocation *allocation, struct paging_opera
 }
 
 /*
- * All that the device has: a part of it would leave it suspended and help it to nothing. Gives the
- * bytes that can leave now; 0: nothing.
+ * All that the device has: a part of it would leave it suspended and help it to nothing. Adds the
+ * bytes that can leave now. False: no memory.
  */
-static uint64_t demote_device(struct device *device)
+static bool demote_device(struct device *device, uint64_t *bytes)
 {
     struct d3dkmt *front = device->process->front;
     struct allocation *allocation;
     struct paging_operation *restore;
-    uint64_t bytes = 0;
+    const uint64_t before = *bytes;
 
     if (!NT_SUCCESS(paging_begin_for(device, references_of(device), &restore)))
-        return 0;
+        return false;
     restore->count = 0;
     restore->is_restore = true;
     list_for_each (allocation, &device->allocations, struct allocation, link) {
         if (!may_be_demoted(allocation))
             continue;
-        bytes += allocation->bytes;
+        if (!is_held_by_others(allocation))
+            *bytes += allocation->bytes;
         demote_allocation(allocation, restore);
     }
-    front->statistics.demoted_bytes += bytes;
+    front->statistics.demoted_bytes += *bytes - before;
     front->statistics.demotions++;
     paging_wait_for_room(restore);
-    return bytes;
+    return true;
 }
 
 /* The oldest for which others have not given way in vain; NULL: there is none. */
@@ -164,11 +177,9 @@ bool d3dkmt_demote(struct d3dkmt *front)
     wanted = wanted_by(front, operation->process);
     while (bytes < wanted) {
         struct device *victim = choose_victim(front, operation->process);
-        const uint64_t got = victim ? demote_device(victim) : 0;
 
-        if (!got)
+        if (!victim || !demote_device(victim, &bytes))
             break;
-        bytes += got;
     }
     if (bytes)
         front_changed(front);
@@ -202,7 +213,8 @@ static bool gives_way(const struct allocation *allocation, unsigned segment)
 {
     unsigned now;
 
-    return may_be_demoted(allocation) && wanted_segment(allocation) == segment &&
+    return may_be_demoted(allocation) && !is_held_by_others(allocation) &&
+           wanted_segment(allocation) == segment &&
            vidmm_allocation_segment(allocation->handle, &now) && now == segment;
 }
 

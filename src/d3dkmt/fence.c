@@ -6,6 +6,10 @@
  * may, and harms only who waits for it. So the front keeps no copy, and looks whenever something
  * has happened.
  *
+ * A shared fence has a page of its own, in a file that its clients have views of; each of them has
+ * it mapped for itself. When the fence is destroyed in a process, its page there goes as soon as
+ * nothing of the process runs.
+ *
  * A client learns from its fences that a device is lost, so device_lose() is here.
  */
 #include "d3dkmt/front.h"
@@ -31,27 +35,56 @@ static void free_page(struct d3dkmt_process *process, struct fence_page *page)
     if (range)
         va_remove(&process->mapped, range);
     list_remove(&page->link);
-    board->release_shared_page(board->context, process->client, page->page, page->client_address);
+    if (page->shared) {
+        board->end_view(board->context, process->client, page->shared->file->file,
+                        page->client_address);
+        shared_drop(page->shared);
+    } else {
+        board->release_shared_page(board->context, process->client, page->page,
+                                   page->client_address);
+    }
     front_free(process->front, page, sizeof *page);
 }
 
-static NTSTATUS add_page(struct d3dkmt_process *process, struct fence_page **out_page)
+/* Shown to the client: of a shared fence, or of the process's own. */
+static NTSTATUS show_page(struct d3dkmt_process *process, struct shared *shared,
+                          struct fence_page *page)
+{
+    const struct d3dkmt_board *board = &process->front->config.board;
+    NTSTATUS status;
+    void *view;
+
+    if (!shared) {
+        status = board->take_shared_page(board->context, process->client, &page->page, &view,
+                                         &page->client_address);
+        page->view = view;
+        return status;
+    }
+    status = board->begin_view(board->context, process->client, shared->file->file,
+                               &page->client_address);
+    if (!NT_SUCCESS(status))
+        return status;
+    page->shared = shared;
+    page->page = shared->page;
+    page->view = shared->view;
+    shared_keep(shared);
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS add_page(struct d3dkmt_process *process, struct shared *shared,
+                         struct fence_page **out_page)
 {
     struct d3dkmt *front = process->front;
-    const struct d3dkmt_board *board = &front->config.board;
     struct fence_page *page = front_alloc(front, sizeof *page);
-    void *view;
     NTSTATUS status;
 
     if (!page)
         return STATUS_NO_MEMORY;
-    status = board->take_shared_page(board->context, process->client, &page->page, &view,
-                                     &page->client_address);
+    status = show_page(process, shared, page);
     if (!NT_SUCCESS(status)) {
         front_free(front, page, sizeof *page);
         return status;
     }
-    page->view = view;
     list_push_back(&process->fence_pages, &page->link);
     page->va = va_choose(process, va_fences_start(front), va_own_start(front), PAGE_SIZE_BYTES,
                          PAGE_SIZE_BYTES);
@@ -78,57 +111,140 @@ static void page_unmapped(void *context, NTSTATUS status, uint64_t needed, uint6
     page->is_failed = true;
 }
 
+/* True: it has gone. */
+static bool page_leaves(struct d3dkmt_process *process, struct fence_page *page)
+{
+    if (page->is_mapped && page->used != UINT64_MAX) {
+        page->used = UINT64_MAX; /* it is being unmapped */
+        if (!NT_SUCCESS(vidmm_unmap_physical(process->handle, page->va, PAGE_SIZE_BYTES,
+                                             page_unmapped, page)))
+            page->is_failed = true;
+    }
+    if (!page->is_failed)
+        return false;
+    free_page(process, page);
+    return true;
+}
+
 bool fence_pages_gone(struct d3dkmt_process *process)
 {
     struct fence_page *page, *following;
 
-    list_for_each_safe (page, following, &process->fence_pages, struct fence_page, link) {
-        if (page->is_mapped && page->used != UINT64_MAX) {
-            page->used = UINT64_MAX; /* it is being unmapped */
-            if (!NT_SUCCESS(vidmm_unmap_physical(process->handle, page->va, PAGE_SIZE_BYTES,
-                                                 page_unmapped, page)))
-                page->is_failed = true;
-        }
-        if (page->is_failed)
-            free_page(process, page);
-    }
+    list_for_each_safe (page, following, &process->fence_pages, struct fence_page, link)
+        page_leaves(process, page);
     return list_is_empty(&process->fence_pages);
 }
 
+static bool process_runs(const struct d3dkmt_process *process)
+{
+    const struct device *device;
+    const struct context *context;
+
+    list_for_each (device, &process->devices, struct device, link) {
+        list_for_each (context, &device->contexts, struct context, link) {
+            if (!list_is_empty(&context->running))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool fence_pages_leave(struct d3dkmt_process *process)
+{
+    struct fence_page *page, *following;
+    bool did = false;
+
+    list_for_each_safe (page, following, &process->fence_pages, struct fence_page, link) {
+        if (page->is_leaving && (page->used == UINT64_MAX || !process_runs(process)))
+            did |= page_leaves(process, page);
+    }
+    return did;
+}
+
 /* ---- Fences ---------------------------------------------------------------------------------- */
+
+/* In the first place of the page that is free. */
+static NTSTATUS place_fence(struct device *device, struct fence_page *page,
+                            struct fence **out_fence)
+{
+    struct fence *fence = front_alloc(device->process->front, sizeof *fence);
+    const unsigned slot = ctz_u64(~page->used);
+
+    if (!fence)
+        return STATUS_NO_MEMORY;
+    page->used |= UINT64_C(1) << slot;
+    fence->process = device->process;
+    fence->device = device;
+    fence->page = page;
+    fence->value = page->view + slot * WORDS_A_FENCE;
+    fence->client_address = page->client_address + slot * WORDS_A_FENCE * sizeof(uint64_t);
+    fence->va = page->va + slot * WORDS_A_FENCE * sizeof(uint64_t);
+    list_push_back(&device->fences, &fence->link);
+    *out_fence = fence;
+    return STATUS_SUCCESS;
+}
 
 NTSTATUS fence_create(struct device *device, uint64_t value, struct fence **out_fence)
 {
     struct d3dkmt_process *process = device->process;
     struct fence_page *page, *found = NULL;
-    struct fence *fence;
-    unsigned slot;
     NTSTATUS status = STATUS_SUCCESS;
 
     *out_fence = NULL;
     list_for_each (page, &process->fence_pages, struct fence_page, link) {
-        if (!page->is_failed && page->used != UINT64_MAX)
+        if (!page->is_failed && page->used != UINT64_MAX && !page->shared)
             found = page;
     }
     if (!found)
-        status = add_page(process, &found);
+        status = add_page(process, NULL, &found);
+    if (NT_SUCCESS(status))
+        status = place_fence(device, found, out_fence);
+    if (NT_SUCCESS(status))
+        *(*out_fence)->value = value;
+    return status;
+}
+
+NTSTATUS fence_share(struct d3dkmt_process *process, uint64_t value, struct shared **out_shared)
+{
+    const struct d3dkmt_board *board = &process->front->config.board;
+    NTSTATUS status = shared_create(process->front, OBJECT_FENCE, out_shared);
+    struct shared *shared = *out_shared;
+    void *view;
+
     if (!NT_SUCCESS(status))
         return status;
-    fence = front_alloc(process->front, sizeof *fence);
-    if (!fence)
-        return STATUS_NO_MEMORY;
-    slot = ctz_u64(~found->used);
-    found->used |= UINT64_C(1) << slot;
-    fence->process = process;
-    fence->device = device;
-    fence->page = found;
-    fence->value = found->view + slot * WORDS_A_FENCE;
-    fence->client_address = found->client_address + slot * WORDS_A_FENCE * sizeof(uint64_t);
-    fence->va = found->va + slot * WORDS_A_FENCE * sizeof(uint64_t);
-    *fence->value = value;
-    list_push_back(&device->fences, &fence->link);
-    *out_fence = fence;
+    status = shared_file_open(process, 1, &shared->file);
+    if (NT_SUCCESS(status))
+        status = board->take_file_page(board->context, shared->file->file, &shared->page, &view);
+    if (!NT_SUCCESS(status)) {
+        shared_drop(shared);
+        *out_shared = NULL;
+        return status;
+    }
+    shared->view = view;
+    *shared->view = value;
     return STATUS_SUCCESS;
+}
+
+NTSTATUS fence_open(struct device *device, struct shared *shared, struct fence **out_fence)
+{
+    struct fence_page *page;
+    NTSTATUS status = add_page(device->process, shared, &page);
+
+    *out_fence = NULL;
+    if (!NT_SUCCESS(status))
+        return status;
+    status = place_fence(device, page, out_fence);
+    page->is_leaving = !NT_SUCCESS(status);
+    return status;
+}
+
+NTSTATUS fence_set_flags(struct fence *fence, D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS flags)
+{
+    fence->keeps_value_on_loss = flags.NoSignalMaxValueOnTdr;
+    fence->is_wait_only = flags.NoSignal;
+    fence->is_signal_only = flags.NoWait;
+    return flags.NoSignal && flags.NoWait ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
 }
 
 void fence_set(struct fence *fence, uint64_t value)
@@ -143,7 +259,11 @@ static void free_if_unused(struct fence *fence)
 
     if (!fence->is_destroyed || fence->uses)
         return;
-    fence->page->used &= ~(UINT64_C(1) << offset / (WORDS_A_FENCE * sizeof(uint64_t)));
+    if (fence->page->shared)
+        fence->page->is_leaving = true;
+    else
+        fence->page->used &= ~(UINT64_C(1) << offset / (WORDS_A_FENCE * sizeof(uint64_t)));
+    front_changed(fence->process->front);
     list_remove(&fence->link);
     front_free(fence->process->front, fence, sizeof *fence);
 }
@@ -179,19 +299,31 @@ void device_lose(struct device *device, bool is_out_of_memory)
 }
 
 /* The page must be there for the GPU before the client learns of the fence. */
+static bool is_there(struct d3dkmt_call *call, struct fence **out_fence, NTSTATUS *out_status)
+{
+    struct fence *fence = handle_find(call->process, *(D3DKMT_HANDLE *)call->state, OBJECT_FENCE);
+
+    *out_fence = fence;
+    *out_status = STATUS_SUCCESS;
+    if (!fence) { /* another call has guessed its handle, and destroyed it */
+        *out_status = STATUS_INVALID_HANDLE;
+    } else if (fence->page->is_failed) {
+        fence_destroy(fence);
+        *out_status = STATUS_NO_MEMORY;
+    }
+    return !fence || fence->page->is_mapped || !NT_SUCCESS(*out_status);
+}
+
 static bool create_again(struct d3dkmt_call *call)
 {
     D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *arguments = call->arguments;
-    struct fence *fence = handle_find(call->process, *(D3DKMT_HANDLE *)call->state, OBJECT_FENCE);
+    struct fence *fence;
+    NTSTATUS status;
 
-    if (!fence) /* another call has guessed its handle, and destroyed it */
-        return call_end(call, STATUS_INVALID_HANDLE);
-    if (!fence->page->is_mapped && !fence->page->is_failed)
+    if (!is_there(call, &fence, &status))
         return false;
-    if (fence->page->is_failed) {
-        fence_destroy(fence);
-        return call_end(call, STATUS_NO_MEMORY);
-    }
+    if (!NT_SUCCESS(status))
+        return call_end(call, status);
     arguments->hSyncObject = fence->object.handle;
     arguments->Info.MonitoredFence.FenceValueCPUVirtualAddress =
         (VOID *)(uintptr_t)fence->client_address;
@@ -199,39 +331,96 @@ static bool create_again(struct d3dkmt_call *call)
     return call_end(call, STATUS_SUCCESS);
 }
 
+static bool open_again(struct d3dkmt_call *call)
+{
+    D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 *arguments = call->arguments;
+    struct fence *fence;
+    NTSTATUS status;
+
+    if (!is_there(call, &fence, &status))
+        return false;
+    if (!NT_SUCCESS(status))
+        return call_end(call, status);
+    arguments->hSyncObject = fence->object.handle;
+    arguments->MonitoredFence.FenceValueCPUVirtualAddress =
+        (VOID *)(uintptr_t)fence->client_address;
+    arguments->MonitoredFence.FenceValueGPUVirtualAddress = fence->va;
+    return call_end(call, STATUS_SUCCESS);
+}
+
+/* The call ends when the fence, which it has made or opened, is there for the GPU. */
+static NTSTATUS give_fence(struct d3dkmt_call *call, struct fence *fence,
+                           D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS flags,
+                           bool (*again)(struct d3dkmt_call *call))
+{
+    struct d3dkmt *front = call->process->front;
+    NTSTATUS status = fence_set_flags(fence, flags);
+    D3DKMT_HANDLE *state = front_alloc(front, sizeof *state);
+
+    if (NT_SUCCESS(status))
+        status =
+            state ? handle_give(call->process, &fence->object, OBJECT_FENCE) : STATUS_NO_MEMORY;
+    if (!NT_SUCCESS(status)) {
+        fence_destroy(fence);
+        front_free(front, state, sizeof *state);
+        return status;
+    }
+    *state = fence->object.handle;
+    return call_wait(call, again, state, sizeof *state);
+}
+
+/* Of flags that nobody else can open there is nothing to share (d3dkmt.h, Limits). */
+static NTSTATUS create(struct device *device, const D3DDDI_SYNCHRONIZATIONOBJECTINFO2 *info,
+                       struct fence **out_fence)
+{
+    const uint64_t value = info->MonitoredFence.InitialFenceValue;
+    struct shared *shared;
+    NTSTATUS status;
+
+    if (!info->Flags.NtSecuritySharing)
+        return fence_create(device, value, out_fence);
+    status = fence_share(device->process, value, &shared);
+    if (!NT_SUCCESS(status))
+        return status;
+    status = fence_open(device, shared, out_fence);
+    shared_drop(shared); /* its page keeps it */
+    return status;
+}
+
 NTSTATUS d3dkmt_CreateSynchronizationObject2(struct d3dkmt_call *call,
                                              D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *arguments)
 {
-    struct d3dkmt_process *process = call->process;
-    struct device *device = handle_find(process, arguments->hDevice, OBJECT_DEVICE);
+    struct device *device = handle_find(call->process, arguments->hDevice, OBJECT_DEVICE);
+    const D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS flags = arguments->Info.Flags;
     struct fence *fence;
-    D3DKMT_HANDLE *state;
     NTSTATUS status;
 
     arguments->hSyncObject = 0;
     if (!device)
         return STATUS_INVALID_PARAMETER;
-    /* One that may be shared is one like any other: nobody can open it (d3dkmt.h, Limits). */
-    if (arguments->Info.Type != D3DDDI_MONITORED_FENCE || arguments->Info.Flags.CrossAdapter)
+    if (arguments->Info.Type != D3DDDI_MONITORED_FENCE || flags.CrossAdapter)
         return STATUS_NOT_SUPPORTED;
-    state = front_alloc(process->front, sizeof *state);
-    if (!state)
-        return STATUS_NO_MEMORY;
-    status = fence_create(device, arguments->Info.MonitoredFence.InitialFenceValue, &fence);
-    if (!NT_SUCCESS(status))
-        goto free_state;
-    fence->keeps_value_on_loss = arguments->Info.Flags.NoSignalMaxValueOnTdr;
-    status = handle_give(process, &fence->object, OBJECT_FENCE);
-    if (!NT_SUCCESS(status)) {
-        fence_destroy(fence);
-        goto free_state;
-    }
-    *state = fence->object.handle;
-    return call_wait(call, create_again, state, sizeof *state);
+    if (flags.NtSecuritySharing && !flags.Shared)
+        return STATUS_INVALID_PARAMETER;
+    status = create(device, &arguments->Info, &fence);
+    return NT_SUCCESS(status) ? give_fence(call, fence, flags, create_again) : status;
+}
 
-free_state:
-    front_free(process->front, state, sizeof *state);
-    return status;
+NTSTATUS d3dkmt_OpenSyncObjectFromNtHandle2(struct d3dkmt_call *call,
+                                            D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 *arguments)
+{
+    struct device *device = handle_find(call->process, arguments->hDevice, OBJECT_DEVICE);
+    struct shared *shared = shared_find(call->process->front, OBJECT_FENCE, call->nt_object, 0);
+    struct fence *fence;
+    NTSTATUS status;
+
+    arguments->hSyncObject = 0;
+    if (!shared)
+        return STATUS_INVALID_HANDLE;
+    if (!device)
+        return STATUS_INVALID_PARAMETER;
+    status = fence_open(device, shared, &fence);
+    return NT_SUCCESS(status) ? give_fence(call, fence, arguments->Flags, open_again) : status;
 }
 
 NTSTATUS
@@ -383,8 +572,13 @@ d3dkmt_WaitForSynchronizationObjectFromCpu(
         !arguments->FenceValueArray)
         return STATUS_INVALID_PARAMETER;
     for (UINT i = 0; i < count; i++) {
-        if (!handle_find(call->process, arguments->ObjectHandleArray[i], OBJECT_FENCE))
+        const struct fence *fence =
+            handle_find(call->process, arguments->ObjectHandleArray[i], OBJECT_FENCE);
+
+        if (!fence)
             return STATUS_INVALID_PARAMETER;
+        if (!NT_SUCCESS(fence_refusal(fence, false)))
+            return STATUS_ACCESS_DENIED;
     }
     bytes = sizeof *wait + count * sizeof wait->fences[0];
     wait = front_alloc(call->process->front, bytes);
@@ -422,6 +616,8 @@ d3dkmt_SignalSynchronizationObjectFromCpu(
 
         if (!fence || fence_is_of_queue(fence))
             return STATUS_INVALID_PARAMETER;
+        if (!NT_SUCCESS(fence_refusal(fence, true)))
+            return STATUS_ACCESS_DENIED;
     }
     for (UINT i = 0; i < count; i++)
         fence_set(handle_find(call->process, arguments->ObjectHandleArray[i], OBJECT_FENCE),

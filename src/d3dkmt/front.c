@@ -13,7 +13,7 @@ static NTSTATUS dispatch(struct d3dkmt_call *call)
 #define D3DKMT_CASE(name, type)                                                                    \
     case D3DKMT_FN_##name:                                                                         \
         return d3dkmt_##name(call, call->arguments);
-        D3DKMT_FUNCTIONS(D3DKMT_CASE)
+        THUNK_FUNCTIONS(D3DKMT_CASE)
 #undef D3DKMT_CASE
     case D3DKMT_FN_COUNT:
         break;
@@ -65,8 +65,10 @@ static bool pump_calls(struct d3dkmt *front)
     struct d3dkmt_process *process;
     bool did = false;
 
-    list_for_each (process, &front->processes, struct d3dkmt_process, link)
+    list_for_each (process, &front->processes, struct d3dkmt_process, link) {
         did |= event_waits_look(process);
+        did |= fence_pages_leave(process);
+    }
     list_for_each_safe (call, following, &front->waiting, struct d3dkmt_call, link) {
         if (!call->again(call))
             continue;
@@ -155,6 +157,8 @@ NTSTATUS d3dkmt_create(const struct d3dkmt_config *config, struct d3dkmt **out_f
     list_init(&front->processes);
     list_init(&front->waiting);
     list_init(&front->graves);
+    list_init(&front->shared);
+    list_init(&front->files);
     list_init(&front->starved);
     *out_front = front;
     return STATUS_SUCCESS;

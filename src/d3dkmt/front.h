@@ -8,6 +8,7 @@
  *            | process.c    | processes; the order in which everything of them goes               |
  *            | device.c     | adapters, devices, contexts, paging queues                          |
  *            | hw_queue.c   | hardware queues of contexts, and their progress fences              |
+ *            | sharing.c    | calls that share resources and fences, and open shared ones         |
  *            | allocation.c | allocations and resources, locks                                    |
  *            | address.c    | calls that reserve, map and free GPU virtual addresses              |
  *            | offer.c      | offer and reclaim                                                   |
@@ -18,6 +19,7 @@
  *            | queue.c      | queues of contexts: submissions, waits, signals, tile updates       |
  *            | fence.c      | monitored fences: pages, values, the CPU's waits; devices are lost  |
  *            | range.c      | ranges of GPU virtual addresses: reserved, mapped                   |
+ *            | shared.c     | shared objects: who has them, and their end                         |
  *            | handle.c     | handles                                                             |
  *
  *            A file calls only files below it; the table of calls is in front.c, at the top.
@@ -35,6 +37,7 @@
 #define MOST_HANDLES      (1u << 20)
 #define MOST_LIST         (1u << 16) /* members of a list in one call */
 #define MOST_PRIVATE_DATA (1u << 20) /* bytes */
+#define MOST_FILES        4096u      /* of shared fences, and of shared memory that was locked */
 #define MOST_TRIM_NOTICES D3DKMT_MOST_TRIM_NOTICES
 
 enum object_type {
@@ -62,12 +65,56 @@ struct handle_slot {
     uint8_t generation;
 };
 
+/*
+ * Something that devices of several processes may have: each of them, and each NT handle, keeps it.
+ */
+struct shared {
+    struct list link; /* of the front */
+    struct d3dkmt *front;
+    uint64_t name; /* of all objects so far, from 1 */
+    enum object_type type;
+    D3DKMT_HANDLE global; /* by which any process opens it; 0: by NT handles alone */
+    unsigned users, nt_handles;
+    /* RESOURCE */
+    struct d3dkmt_process *creator; /* whose process of the manager's its memory is of */
+    unsigned count;
+    struct memory *memories;
+    void *runtime_data, *driver_data; /* of the resource */
+    UINT runtime_bytes, driver_bytes, total_bytes;
+    /* FENCE: a page for itself, so that nobody sees other fences */
+    struct shared_file *file;
+    uint64_t page;
+    uint64_t *view;
+};
+
+/* A file of the embedder's, which costs it a descriptor. */
+struct shared_file {
+    void *file;
+    struct list link;             /* of the front */
+    struct d3dkmt_process *payer; /* that has made it; NULL: it is gone */
+};
+
+/* What an allocation is a name for: each allocation is an opening of it in a device. */
+struct memory {
+    struct vidmm_allocation *handle; /* NULL: it is gone */
+    struct shared *shared;           /* NULL: one device has it */
+    struct list openings;
+    /* Of a shared one: */
+    void *private_data; /* for who opens it */
+    UINT private_bytes;
+    struct device *maker;     /* the device that made it; NULL: it has closed it */
+    unsigned lock_count;      /* openings that are locked */
+    struct shared_file *file; /* where they see it; NULL: nobody has locked it so far */
+};
+
 struct fence_page {
     struct list link;
     uint64_t page, va, client_address;
     uint64_t *view;
     uint64_t used; /* a bit for each fence, 64 bytes apart */
     bool is_mapped, is_failed;
+    struct shared *shared; /* NULL: a page of the process's own */
+    bool is_leaving;       /* of a shared one: its fence here is destroyed */
 };
 
 struct fence {
@@ -82,6 +129,7 @@ struct fence {
     bool is_destroyed;
     bool is_paging, is_progress; /* of a paging queue; of a hardware queue */
     bool keeps_value_on_loss;
+    bool is_wait_only, is_signal_only; /* NoSignal, NoWait */
 };
 
 /* A range of the address space: reserved by the client, or where part of an allocation is. */
@@ -104,14 +152,17 @@ struct allocation {
     struct resource *resource; /* NULL: none */
     struct list link;          /* in device->allocations */
     struct list resource_link, grave_link;
-    struct vidmm_allocation *handle;
-    uint64_t bytes;       /* a page multiple */
-    unsigned residency;   /* references that the client has, or has asked for */
-    unsigned requests;    /* of these: requests that have not ended */
-    unsigned demoted;     /* of these: taken from the client for a while (demote.c) */
-    unsigned named;       /* times that a list names it, while it is looked at */
-    unsigned evict_later; /* references to be given up when those have ended */
-    unsigned queued;      /* times that items of queues name it */
+    struct list memory_link; /* in memory->openings */
+    struct memory *memory;   /* its own, or one of a shared resource */
+    struct memory own;
+    struct vidmm_allocation *handle; /* the memory's */
+    uint64_t bytes;                  /* a page multiple */
+    unsigned residency;              /* references that the client has, or has asked for */
+    unsigned requests;               /* of these: requests that have not ended */
+    unsigned demoted;                /* of these: taken from the client for a while (demote.c) */
+    unsigned named;                  /* times that a list names it, while it is looked at */
+    unsigned evict_later;            /* references to be given up when those have ended */
+    unsigned queued;                 /* times that items of queues name it */
     unsigned locks;
     uint64_t lock_address; /* where the client sees it; 0: nowhere */
     uint64_t lock_pages;
@@ -121,13 +172,15 @@ struct allocation {
     bool waits_for_queues; /* ... when the queues of its device are empty */
     bool is_dead;          /* the manager has been told */
     bool is_offered;
-    bool has_pages; /* the manager has the client's pages */
+    bool has_pages;    /* the manager has the client's pages */
+    bool stops_device; /* shared, and about to be closed: counted in device->closing */
 };
 
 struct resource {
     struct object object;
     struct device *device;
     struct list link, allocations;
+    struct shared *shared; /* NULL: it is not */
 };
 
 struct paging_queue {
@@ -220,6 +273,7 @@ struct device {
     bool is_lost, is_out_of_memory;
     unsigned demoted;   /* references taken from it: while there are any, no work goes */
     uint64_t last_work; /* number of the submission, of all, that was handed over last */
+    unsigned closing;   /* allocations that are closed when nothing runs: no work goes meanwhile */
     bool wants_idle;    /* it is empty, and counted in the front's wants_idle */
 };
 
@@ -243,7 +297,10 @@ struct d3dkmt_process {
     /* By group (enum vidmm_budget_group). */
     uint64_t budget[2], reservation[2];
     D3DKMT_HANDLE trims[MOST_TRIM_NOTICES]; /* devices of registrations; 0: free */
+    unsigned shared_count; /* resources that it has made, and that are there: it stays for them */
+    unsigned file_count;   /* files that it has made, and that are there */
     bool is_closed;
+    bool is_gone;    /* and nothing is left but those */
     bool wants_idle; /* its devices are, and so is it */
     void (*gone)(void *context);
     void *gone_context;
@@ -257,6 +314,9 @@ struct d3dkmt {
     uint64_t handed_over;           /* submissions, so far */
     uint64_t releases;              /* references given up, work ended, allocations destroyed */
     struct list graves;             /* allocations that are destroyed and have not gone */
+    struct list shared;             /* objects that are */
+    struct list files;              /* of those */
+    uint64_t shared_objects;        /* so far */
     unsigned wants_idle; /* destructions that lack its idleness alone: no work is handed over */
     unsigned trim_count; /* registrations for notices to trim */
     bool has_changed, is_pumping;
@@ -301,6 +361,36 @@ void allocation_begin_destroy(struct allocation *allocation, bool waits_for_queu
 /* True: it has gone, and is freed. */
 bool allocation_bury(struct allocation *allocation);
 void resource_free(struct resource *resource);
+
+/* Gives an empty one with a handle. */
+NTSTATUS resource_create(struct device *device, struct resource **out_resource);
+/* The device opens a memory that another one has made; gives its handle. */
+NTSTATUS allocation_open(struct device *device, struct resource *resource, struct memory *memory,
+                         D3DKMT_HANDLE *out_handle);
+/* Other devices have it, or may get it by an NT handle. */
+bool allocation_is_had_by_others(const struct allocation *allocation);
+
+/* ---- shared.c ---- */
+
+/* Gives an object with one user. STATUS_NO_MEMORY. */
+NTSTATUS shared_create(struct d3dkmt *front, enum object_type type, struct shared **out_shared);
+/* Of a resource: what it is made of. STATUS_NO_MEMORY: the object is to be dropped. */
+NTSTATUS shared_describe(struct shared *shared, struct d3dkmt_process *creator,
+                         const D3DKMT_CREATEALLOCATION *arguments);
+/* By what the embedder's NT handle names, or by a global handle; NULL: there is none. */
+struct shared *shared_find(struct d3dkmt *front, enum object_type type, uint64_t nt_object,
+                           D3DKMT_HANDLE global);
+void shared_keep(struct shared *shared);
+void shared_drop(struct shared *shared);
+/* True: who has it is the last, and no NT handle names it. */
+bool shared_is_last(const struct shared *shared, const struct memory *memory);
+/* The manager's allocation goes. */
+void memory_end(struct memory *memory);
+/* A file of so many pages. STATUS_NO_MEMORY: also when the process has MOST_FILES. */
+NTSTATUS shared_file_open(struct d3dkmt_process *process, uint64_t count,
+                          struct shared_file **out_file);
+/* The process is gone: nobody pays for its files. */
+void shared_files_forget(struct d3dkmt_process *process);
 
 /* ---- residency.c ---- */
 
@@ -352,6 +442,11 @@ uint64_t va_choose(struct d3dkmt_process *process, uint64_t low, uint64_t high, 
 bool va_add(struct d3dkmt_process *process, struct va_list *list, const struct va_range *range);
 void va_remove(struct va_list *list, struct va_range *range);
 void va_forget_allocation(struct d3dkmt_process *process, const struct allocation *allocation);
+/* Unmaps it. False: a mapping of it is being made, which has to end first. */
+bool va_unmap_allocation(struct d3dkmt_process *process, const struct allocation *allocation);
+/* False: a mapping in the range is being made. Those within are unmapped; what: NULL, all. */
+bool va_unmap(struct d3dkmt_process *process, uint64_t start, uint64_t end,
+              const struct allocation *what);
 void va_free_lists(struct d3dkmt_process *process);
 /* [va_fences_start(), va_own_start()) is for pages of fences alone. */
 uint64_t va_fences_start(const struct d3dkmt *front);
@@ -362,6 +457,18 @@ uint64_t va_own_end(const struct d3dkmt *front);
 
 /* Gives a fence without a handle, mapped or being mapped (page->is_mapped). STATUS_NO_MEMORY. */
 NTSTATUS fence_create(struct device *device, uint64_t value, struct fence **out_fence);
+/* The same of a fence that is there already; keeps it. */
+NTSTATUS fence_open(struct device *device, struct shared *shared, struct fence **out_fence);
+/* Shared, with that value; who opens it in a device keeps it, and it is to be dropped here. */
+NTSTATUS fence_share(struct d3dkmt_process *process, uint64_t value, struct shared **out_shared);
+/* By flags of whoever makes or opens it; STATUS_INVALID_PARAMETER: they contradict each other. */
+NTSTATUS fence_set_flags(struct fence *fence, D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS flags);
+/* STATUS_ACCESS_DENIED: it may not be waited for, or not be signalled. */
+static inline NTSTATUS fence_refusal(const struct fence *fence, bool is_signal)
+{
+    return (is_signal ? fence->is_wait_only : fence->is_signal_only) ? STATUS_ACCESS_DENIED
+                                                                     : STATUS_SUCCESS;
+}
 void fence_set(struct fence *fence, uint64_t value);
 /* The system's to signal and to destroy: no client does. */
 static inline bool fence_is_of_queue(const struct fence *fence)
@@ -376,6 +483,8 @@ void device_lose(struct device *device, bool is_out_of_memory);
 /* Ends those whose values are reached, or whose fences have gone; true: one has ended. */
 bool event_waits_look(struct d3dkmt_process *process);
 void event_waits_free(struct d3dkmt_process *process);
+/* Pages of shared fences that are destroyed here go when nothing of the process runs. */
+bool fence_pages_leave(struct d3dkmt_process *process);
 /* Unmaps and releases the pages of fences; true: there are none any more. */
 bool fence_pages_gone(struct d3dkmt_process *process);
 
@@ -450,7 +559,7 @@ static inline void front_want_idle(struct d3dkmt *front, bool *wants_idle, bool 
 
 #define D3DKMT_HANDLER(name, type)                                                                 \
     NTSTATUS d3dkmt_##name(struct d3dkmt_call *call, type *arguments);
-D3DKMT_FUNCTIONS(D3DKMT_HANDLER)
+THUNK_FUNCTIONS(D3DKMT_HANDLER)
 #undef D3DKMT_HANDLER
 
 #endif

@@ -63,7 +63,8 @@ static bool are_all(struct allocation *const *list, UINT count, const struct dev
                     bool is_offered)
 {
     for (UINT i = 0; i < count; i++) {
-        if (!list[i] || list[i]->device != device || list[i]->is_offered != is_offered)
+        if (!list[i] || list[i]->device != device || list[i]->is_offered != is_offered ||
+            (!is_offered && allocation_is_had_by_others(list[i])))
             return false;
         list[i]->named = 0;
     }

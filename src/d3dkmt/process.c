@@ -5,6 +5,8 @@
  * over, allocations, contexts, fences; then, when the manager is idle, devices and the address
  * space. No work of anybody is handed over from the moment on in which only that idleness is
  * missing: so it comes.
+ *
+ * Of a process that has made what others still have, that much stays: its process of the manager's.
  */
 #include "d3dkmt/front.h"
 
@@ -69,7 +71,40 @@ void d3dkmt_process_close(struct d3dkmt_process *process, void (*gone)(void *con
     front_changed(process->front);
 }
 
-/* True: it is gone, and freed. */
+/* Nobody has anything of it any more. True: it is freed. */
+static bool process_free(struct d3dkmt_process *process)
+{
+    struct d3dkmt *front = process->front;
+
+    if (process->shared_count)
+        return false;
+    front_want_idle(front, &process->wants_idle, true);
+    if (!vidmm_is_idle(front->config.vidmm))
+        return false;
+    vidmm_process_destroy(process->handle);
+    front_want_idle(front, &process->wants_idle, false);
+    list_remove(&process->link);
+    front_free(front, process, sizeof *process);
+    return true;
+}
+
+static void free_handles(struct d3dkmt_process *process)
+{
+    struct d3dkmt *front = process->front;
+
+    va_free_lists(process);
+    for (uint32_t i = 1; i < process->slot_count; i++) {
+        struct object *object = process->slots[i].object;
+
+        if (object && object->type == OBJECT_ADAPTER)
+            front_free(front, object, sizeof(struct adapter_opening));
+    }
+    base_free_array(front->services, process->slots, process->slot_count, sizeof *process->slots);
+    process->slots = NULL;
+    process->slot_count = 0;
+}
+
+/* True: its client is told. */
 static bool process_bury(struct d3dkmt_process *process)
 {
     struct d3dkmt *front = process->front;
@@ -77,6 +112,8 @@ static bool process_bury(struct d3dkmt_process *process)
     void (*gone)(void *) = process->gone;
     void *context = process->gone_context;
 
+    if (process->is_gone)
+        return process_free(process);
     list_for_each_safe (device, following, &process->devices, struct device, link)
         device_empty(device);
     list_for_each (device, &process->devices, struct device, link) {
@@ -92,18 +129,12 @@ static bool process_bury(struct d3dkmt_process *process)
         device_free(device);
     if (!fence_pages_gone(process) || !vidmm_is_idle(front->config.vidmm))
         return false;
-    vidmm_process_destroy(process->handle);
     front_want_idle(front, &process->wants_idle, false);
-    va_free_lists(process);
-    for (uint32_t i = 1; i < process->slot_count; i++) {
-        struct object *object = process->slots[i].object;
-
-        if (object && object->type == OBJECT_ADAPTER)
-            front_free(front, object, sizeof(struct adapter_opening));
-    }
-    base_free_array(front->services, process->slots, process->slot_count, sizeof *process->slots);
-    list_remove(&process->link);
-    front_free(front, process, sizeof *process);
+    free_handles(process);
+    shared_files_forget(process);
+    process->is_gone = true;
+    process->client = NULL;
+    process_free(process);
     if (gone)
         gone(context);
     return true;

@@ -78,7 +78,7 @@ static bool work_goes(struct item *item)
     struct d3dkmt *front = context->device->process->front;
     NTSTATUS status;
 
-    if (front->wants_idle || context->device->demoted)
+    if (front->wants_idle || context->device->demoted || context->device->closing)
         return false;
     context->device->last_work = ++front->handed_over;
     list_remove(&item->link);
@@ -291,6 +291,8 @@ static NTSTATUS queue_fences(struct d3dkmt_process *process, struct context *con
 
         if (!fence || (kind == ITEM_SIGNAL && fence_is_of_queue(fence)))
             return STATUS_INVALID_PARAMETER;
+        if (!NT_SUCCESS(fence_refusal(fence, kind == ITEM_SIGNAL)))
+            return STATUS_ACCESS_DENIED;
     }
     item = has_room(context)
                ? item_create(context, kind, count * (sizeof *item->fences + sizeof *item->values))

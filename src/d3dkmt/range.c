@@ -99,6 +99,42 @@ void va_forget_allocation(struct d3dkmt_process *process, const struct allocatio
     }
 }
 
+static void unmapped(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct d3dkmt_process *process = context;
+
+    process->pending--;
+    front_changed(process->front);
+}
+
+bool va_unmap(struct d3dkmt_process *process, uint64_t start, uint64_t end,
+              const struct allocation *what)
+{
+    bool is_over = true;
+
+    for (size_t i = va_first_behind(&process->mapped, start);
+         i < process->mapped.count && process->mapped.ranges[i].start < end;) {
+        struct va_range *range = &process->mapped.ranges[i];
+
+        if (!range->allocation || (what && range->allocation != what) || range->end > end ||
+            range->start < start || range->mapping) {
+            is_over &= !range->mapping || (what && range->allocation != what);
+            i++;
+            continue;
+        }
+        process->pending++;
+        if (!NT_SUCCESS(vidmm_unmap_gpu_va(process->handle, range->start, unmapped, process)))
+            process->pending--;
+        va_remove(&process->mapped, range);
+    }
+    return is_over;
+}
+
+bool va_unmap_allocation(struct d3dkmt_process *process, const struct allocation *allocation)
+{
+    return va_unmap(process, 0, UINT64_MAX, allocation);
+}
+
 void va_free_lists(struct d3dkmt_process *process)
 {
     base_free_array(process->front->services, process->mapped.ranges, process->mapped.capacity,

@@ -362,13 +362,17 @@ static void shrink_restore(struct paging_operation *operation)
 /* Something that it names is destroyed, or its device: nobody waits for it any more. */
 static bool is_pointless(const struct paging_operation *operation)
 {
+    const struct va_range *range;
+
     if (operation->is_restore)
         return operation->device->object.is_going || !operation->count;
     for (unsigned i = 0; i < operation->count; i++) {
         if (operation->allocations[i]->is_destroyed)
             return true;
     }
-    return operation->device->object.is_going || (operation->mapped_va && !mapped_range(operation));
+    range = mapped_range(operation);
+    return operation->device->object.is_going ||
+           (operation->mapped_va && (!range || range->allocation->is_destroyed));
 }
 
 static NTSTATUS map_again(struct paging_operation *operation)

@@ -27,6 +27,7 @@ static struct {
     bool has_failed;
     void *lanes; /* NULL: calls go by sockets */
     uint64_t spin_ns;
+    uint64_t base; /* of the window */
     bool has_stacks;
     _Atomic uint64_t used_lanes; /* a bit for each that a thread has */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1};
@@ -59,17 +60,52 @@ static int open_socket(void)
     return file;
 }
 
-static bool send_all(int file, const void *from, size_t bytes)
+/* Room for a file beside a message. */
+union file_room {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+static void put_file(struct msghdr *pack, union file_room *room, int file)
+{
+    pack->msg_control = room->bytes;
+    pack->msg_controllen = sizeof room->bytes;
+    room->header = (struct cmsghdr){
+        .cmsg_len = CMSG_LEN(sizeof file), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&room->header), &file, sizeof file);
+}
+
+/* -1: none came. */
+static int taken_file(const struct msghdr *pack, union file_room *room)
+{
+    int file = -1;
+
+    if (pack->msg_controllen && room->header.cmsg_len == CMSG_LEN(sizeof file) &&
+        room->header.cmsg_type == SCM_RIGHTS)
+        memcpy(&file, CMSG_DATA(&room->header), sizeof file);
+    return file;
+}
+
+/* given: goes along with the first byte; -1: none. */
+static bool send_all(int file, const void *from, size_t bytes, int given)
 {
     const char *at = from;
 
     while (bytes) {
-        const ssize_t sent = send(file, at, bytes, MSG_NOSIGNAL);
+        union file_room room = {0};
+        struct iovec part = {.iov_base = (void *)(uintptr_t)at, .iov_len = bytes};
+        struct msghdr pack = {.msg_iov = &part, .msg_iovlen = 1};
+        ssize_t sent;
+
+        if (given >= 0)
+            put_file(&pack, &room, given);
+        sent = sendmsg(file, &pack, MSG_NOSIGNAL);
 
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent <= 0)
             return false;
+        given = -1;
         at += sent;
         bytes -= (size_t)sent;
     }
@@ -93,18 +129,30 @@ static bool receive_all(int file, void *to, size_t bytes)
     return true;
 }
 
-/* At least so many bytes and at most as many as there is room for; less: the server is gone. */
-static size_t receive_some(int file, void *to, size_t room, size_t least)
+/*
+ * At least so many bytes and at most as many as there is room for; less: the server is gone. With
+ * the file that has come along, or -1.
+ */
+static size_t receive_some(int file, void *to, size_t room, size_t least, int *out_given)
 {
     size_t count = 0;
 
+    *out_given = -1;
     while (count < least) {
-        const ssize_t got = recv(file, (char *)to + count, room - count, 0);
+        union file_room control = {0};
+        struct iovec part = {.iov_base = (char *)to + count, .iov_len = room - count};
+        struct msghdr pack = {.msg_iov = &part,
+                              .msg_iovlen = 1,
+                              .msg_control = control.bytes,
+                              .msg_controllen = sizeof control.bytes};
+        const ssize_t got = recvmsg(file, &pack, MSG_CMSG_CLOEXEC);
 
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             break;
+        if (*out_given < 0)
+            *out_given = taken_file(&pack, &control);
         count += (size_t)got;
     }
     return count;
@@ -117,10 +165,7 @@ static bool exchange(int file, unsigned function, const void *body, size_t bytes
     struct thunk_header header = {
         .magic = THUNK_MAGIC, .function = function, .bytes = (uint32_t)(sizeof header + bytes)};
     char message[sizeof header + 64];
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
+    union file_room control = {0};
     struct iovec part = {.iov_base = message, .iov_len = header.bytes};
     struct msghdr pack = {.msg_iov = &part, .msg_iovlen = 1};
 
@@ -129,13 +174,8 @@ static bool exchange(int file, unsigned function, const void *body, size_t bytes
     memcpy(message, &header, sizeof header);
     if (bytes)
         memcpy(message + sizeof header, body, bytes);
-    if (given >= 0) {
-        pack.msg_control = control.bytes;
-        pack.msg_controllen = sizeof control.bytes;
-        control.header = (struct cmsghdr){
-            .cmsg_len = CMSG_LEN(sizeof given), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-        memcpy(CMSG_DATA(&control.header), &given, sizeof given);
-    }
+    if (given >= 0)
+        put_file(&pack, &control, given);
     if (sendmsg(file, &pack, MSG_NOSIGNAL) != (ssize_t)header.bytes)
         return false;
     memset(&control, 0, sizeof control);
@@ -150,11 +190,8 @@ static bool exchange(int file, unsigned function, const void *body, size_t bytes
         return false;
     if (!out_given)
         return true;
-    if (control.header.cmsg_len != CMSG_LEN(sizeof *out_given) ||
-        control.header.cmsg_type != SCM_RIGHTS)
-        return false;
-    memcpy(out_given, CMSG_DATA(&control.header), sizeof *out_given);
-    return true;
+    *out_given = taken_file(&pack, &control);
+    return *out_given >= 0;
 }
 
 /* ---- Joining --------------------------------------------------------------------------------- */
@@ -203,6 +240,7 @@ static bool join(void)
     if (memory_file >= 0)
         close(memory_file);
     if (is_in) {
+        self.base = window.base;
         open_lanes();
         return true;
     }
@@ -328,10 +366,10 @@ static int socket_of_thread(const struct protocol_joined *joined)
 
 /*
  * A connection whose call has not ended in order is closed: what still comes would answer the
- * next one.
+ * next one. files: what goes along, and what comes; -1: nothing.
  */
 static NTSTATUS exchange_call(int file, unsigned function, void *arguments, void *buffer,
-                              size_t bytes)
+                              size_t bytes, struct connection_files *files)
 {
     struct thunk_header header;
     uint64_t usual[USUAL_BYTES / 8], *answer = usual;
@@ -341,10 +379,10 @@ static NTSTATUS exchange_call(int file, unsigned function, void *arguments, void
 
     if (!thunk_pack_call(function, arguments, buffer, bytes))
         return STATUS_INVALID_PARAMETER;
-    if (!send_all(file, buffer, bytes))
+    if (!send_all(file, buffer, bytes, files->given))
         goto close_socket;
     /* Most answers come in one piece; nothing is behind them. */
-    got = receive_some(file, usual, sizeof usual, sizeof header);
+    got = receive_some(file, usual, sizeof usual, sizeof header, &files->taken);
     if (got < sizeof header)
         goto close_socket;
     memcpy(&header, usual, sizeof header);
@@ -474,7 +512,7 @@ free_buffer:
 }
 
 static NTSTATUS call_by_socket(const struct protocol_joined *joined, unsigned function,
-                               void *arguments, size_t bytes)
+                               void *arguments, size_t bytes, struct connection_files *files)
 {
     uint64_t usual[USUAL_BYTES / 8], *buffer = usual;
     const int file = socket_of_thread(joined);
@@ -486,14 +524,67 @@ static NTSTATUS call_by_socket(const struct protocol_joined *joined, unsigned fu
         buffer = malloc(bytes);
     if (!buffer)
         return STATUS_NO_MEMORY;
-    status = exchange_call(file, function, arguments, buffer, bytes);
+    status = exchange_call(file, function, arguments, buffer, bytes, files);
     if (buffer != usual)
         free(buffer);
     return status;
 }
 
+/* Of an answer that has none: a server gives one with that to ShareObjects alone. */
+static void drop_file(const struct connection_files *files)
+{
+    if (files->taken >= 0)
+        close(files->taken);
+}
+
+NTSTATUS connection_call_with(unsigned function, void *arguments, struct connection_files *files)
+{
+    const size_t bytes = thunk_call_bytes(function, arguments);
+    const struct protocol_joined *joined = connection_join();
+
+    files->taken = -1;
+    if (!bytes)
+        return STATUS_INVALID_PARAMETER;
+    if (!joined)
+        return STATUS_DEVICE_REMOVED;
+    know_process();
+    return call_by_socket(joined, function, arguments, bytes, files);
+}
+
+bool connection_is_view(uint64_t address)
+{
+    const struct protocol_joined *joined = self.process ? connection_join() : NULL;
+
+    return joined && address >= self.base + joined->views_start &&
+           address < self.base + joined->window_bytes;
+}
+
+bool connection_ask_view(uint64_t address, uint64_t *out_bytes, int *out_file)
+{
+    const struct protocol_view request = {.address = address};
+    const struct protocol_joined *joined = connection_join();
+    struct protocol_viewed viewed;
+    int file;
+
+    *out_file = -1;
+    if (!joined)
+        return false;
+    know_process();
+    file = socket_of_thread(joined);
+    if (file < 0)
+        return false;
+    if (!exchange(file, PROTOCOL_VIEW, &request, sizeof request, -1, &viewed, sizeof viewed,
+                  out_file)) {
+        close_socket_of_thread();
+        return false;
+    }
+    *out_bytes = viewed.bytes;
+    return true;
+}
+
 NTSTATUS connection_call(unsigned function, void *arguments, const void *caller)
 {
+    struct connection_files files = {.given = -1, .taken = -1};
     const size_t bytes = thunk_call_bytes(function, arguments);
     const struct protocol_joined *joined = connection_join();
     NTSTATUS status;
@@ -503,7 +594,9 @@ NTSTATUS connection_call(unsigned function, void *arguments, const void *caller)
     if (!joined)
         return STATUS_DEVICE_REMOVED;
     know_process();
-    return call_by_lane(function, arguments, bytes, caller, &status)
-               ? status
-               : call_by_socket(joined, function, arguments, bytes);
+    if (call_by_lane(function, arguments, bytes, caller, &status))
+        return status;
+    status = call_by_socket(joined, function, arguments, bytes, &files);
+    drop_file(&files);
+    return status;
 }

@@ -24,6 +24,18 @@ const struct protocol_joined *connection_join(void);
 /* The board of the lanes; NULL: there are none. */
 struct lane_board *connection_lanes(void);
 
+/* Descriptors beside a call: given goes along, and stays the caller's; taken is the caller's. */
+struct connection_files {
+    int given, taken; /* -1: none */
+};
+/* The same by the thread's connection, which files can go along with. */
+NTSTATUS connection_call_with(unsigned function, void *arguments, struct connection_files *files);
+
+/* True: the address is in the part of the window that is for views. */
+bool connection_is_view(uint64_t address);
+/* What is to be mapped there; the file is the caller's. False: there is no such view. */
+bool connection_ask_view(uint64_t address, uint64_t *out_bytes, int *out_file);
+
 /* One call, with its answer taken. caller: where in the program it came from, or NULL. */
 NTSTATUS connection_call(unsigned function, void *arguments, const void *caller);
 

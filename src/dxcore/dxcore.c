@@ -7,6 +7,7 @@
 #include "dxcore/events.h"
 #include "dxcore/notices.h"
 #include "dxcore/passing.h"
+#include "dxcore/sharing.h"
 
 #include <dxcore.h>
 
@@ -21,6 +22,68 @@
 
 /* ---- Thunks ---------------------------------------------------------------------------------- */
 
+/* Calls that name an NT handle: it goes along. */
+static NTSTATUS call_by_nt_handle(unsigned function, void *call_arguments)
+{
+    NTSTATUS status;
+
+    switch (function) {
+    case D3DKMT_FN_QueryResourceInfoFromNtHandle: {
+        D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE *arguments = call_arguments;
+
+        return sharing_call_by(function, arguments, arguments->hNtHandle);
+    }
+    case D3DKMT_FN_OpenResourceFromNtHandle: {
+        D3DKMT_OPENRESOURCEFROMNTHANDLE *arguments = call_arguments;
+
+        status = sharing_call_by(function, arguments, arguments->hNtHandle);
+        if (status >= 0)
+            sharing_opened(arguments->NumAllocations, arguments->pOpenAllocationInfo2,
+                           arguments->pTotalPrivateDriverDataBuffer);
+        return status;
+    }
+    case D3DKMT_FN_OpenSyncObjectFromNtHandle2: {
+        D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 *arguments = call_arguments;
+
+        status = sharing_call_by(function, arguments, arguments->hNtHandle);
+        return status < 0
+                   ? status
+                   : sharing_fence_given(arguments->hSyncObject,
+                                         arguments->MonitoredFence.FenceValueCPUVirtualAddress);
+    }
+    default:
+        return STATUS_NOT_SUPPORTED;
+    }
+}
+
+/* Calls that may give what other processes see, too. */
+static NTSTATUS call_and_see(unsigned function, void *call_arguments, const void *caller)
+{
+    const NTSTATUS status = connection_call(function, call_arguments, caller);
+
+    if (status < 0)
+        return status;
+    switch (function) {
+    case D3DKMT_FN_Lock2:
+        return sharing_locked(call_arguments);
+    case D3DKMT_FN_CreateSynchronizationObject2: {
+        const D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *arguments = call_arguments;
+
+        return sharing_fence_given(arguments->hSyncObject,
+                                   arguments->Info.MonitoredFence.FenceValueCPUVirtualAddress);
+    }
+    case D3DKMT_FN_OpenResource: {
+        D3DKMT_OPENRESOURCE *arguments = call_arguments;
+
+        sharing_opened(arguments->NumAllocations, arguments->pOpenAllocationInfo2,
+                       arguments->pTotalPrivateDriverDataBuffer);
+        return status;
+    }
+    default:
+        return status;
+    }
+}
+
 static NTSTATUS call(unsigned function, void *arguments, const void *caller)
 {
     if (passing_is_on())
@@ -34,6 +97,14 @@ static NTSTATUS call(unsigned function, void *arguments, const void *caller)
         if (((const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *)arguments)->hAsyncEvent)
             return events_wait(arguments, caller);
         return connection_call(function, arguments, caller);
+    case D3DKMT_FN_QueryResourceInfoFromNtHandle:
+    case D3DKMT_FN_OpenResourceFromNtHandle:
+    case D3DKMT_FN_OpenSyncObjectFromNtHandle2:
+        return call_by_nt_handle(function, arguments);
+    case D3DKMT_FN_Lock2:
+    case D3DKMT_FN_CreateSynchronizationObject2:
+    case D3DKMT_FN_OpenResource:
+        return call_and_see(function, arguments, caller);
     default:
         return connection_call(function, arguments, caller);
     }
@@ -48,7 +119,7 @@ static NTSTATUS call(unsigned function, void *arguments, const void *caller)
     }
 D3DKMT_FUNCTIONS(THUNK)
 
-/* A shared handle that nobody can open: no other process has the adapter's resources. */
+/* An NT handle is a descriptor of this process. */
 EXPORT NTSTATUS D3DKMTShareObjects(UINT count, const D3DKMT_HANDLE *handles, VOID *attributes,
                                    DWORD access, HANDLE *out_shared)
 {
@@ -62,8 +133,7 @@ EXPORT NTSTATUS D3DKMTShareObjects(UINT count, const D3DKMT_HANDLE *handles, VOI
     }
     if (!count || !handles || !out_shared)
         return STATUS_INVALID_PARAMETER;
-    *out_shared = (HANDLE)(uintptr_t)handles[0];
-    return STATUS_SUCCESS;
+    return sharing_share(count, handles, access, out_shared);
 }
 
 /* ---- DXCore ---------------------------------------------------------------------------------- */

@@ -222,7 +222,8 @@ static bool gives_or_takes_handles(unsigned function)
 {
     const char *name = d3dkmt_function_name(function);
 
-    return name && (strncmp(name, "Create", 6) == 0 || strncmp(name, "Destroy", 7) == 0);
+    return name && (strncmp(name, "Create", 6) == 0 || strncmp(name, "Destroy", 7) == 0 ||
+                    strncmp(name, "Open", 4) == 0);
 }
 
 NTSTATUS passing_call(unsigned function, void *arguments)

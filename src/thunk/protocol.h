@@ -16,11 +16,15 @@
  *            |                 |                               | lanes' file (lane.h). Status  |
  *            |                 |                               | NOT_SUPPORTED: there are none |
  *            | PROTOCOL_THREAD | struct protocol_thread        | the header alone              |
- *            | D3DKMT_FN_*     | as thunk.h says               | as thunk.h says               |
+ *            | PROTOCOL_VIEW   | struct protocol_view          | struct protocol_viewed; with  |
+ *            |                 |                               | the file that is to be mapped |
+ *            |                 |                               | there. Status NOT_FOUND: none |
+ *            | D3DKMT_FN_*     | as thunk.h says; an NT handle | as thunk.h says; the NT       |
+ *            |                 | of it goes with the message   | handle of ShareObjects with it|
  *
  *            A process begins with JOIN and WINDOW, and may go on with LANES; a thread's connection
  *            begins with THREAD. Files go along as SCM_RIGHTS. Where there are lanes, calls go
- *            through those, and threads need no connections.
+ *            through those, and threads need connections only for what has a file beside it.
  * Errors     Who sends something else is disconnected: a thread's connection alone, or the process.
  */
 #ifndef DRYDOCK_THUNK_PROTOCOL_H
@@ -29,12 +33,13 @@
 #include "thunk/thunk.h"
 
 #define PROTOCOL_VARIABLE "DRYDOCK_SERVER"
-#define PROTOCOL_VERSION  2u
+#define PROTOCOL_VERSION  3u
 
 #define PROTOCOL_JOIN   0x10000u
 #define PROTOCOL_WINDOW 0x10001u
 #define PROTOCOL_THREAD 0x10002u
 #define PROTOCOL_LANES  0x10003u
+#define PROTOCOL_VIEW   0x10004u
 
 struct protocol_join {
     uint32_t version, reserved;
@@ -43,6 +48,7 @@ struct protocol_join {
 struct protocol_joined {
     uint64_t token; /* which threads of the process name it by */
     uint64_t window_bytes;
+    uint64_t views_start; /* from there on the window is for views: files that others have, too */
     uint32_t luid_low;
     int32_t luid_high;
     uint32_t vendor, device, subsystem, revision; /* of the board's PCI function */
@@ -56,6 +62,14 @@ struct protocol_window {
 
 struct protocol_thread {
     uint64_t token;
+};
+
+/* At an address in the window's last part that a call has given: what is to be mapped there. */
+struct protocol_view {
+    uint64_t address;
+};
+struct protocol_viewed {
+    uint64_t bytes;
 };
 
 #endif

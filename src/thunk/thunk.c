@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum direction { GOES_IN = 1, GOES_OUT = 2, GOES_BOTH = 3 };
+enum direction { GOES_NOWHERE, GOES_IN, GOES_OUT, GOES_BOTH };
 
 struct list_row {
     uint16_t pointer, count; /* offsets in the structure; the count is a UINT */
@@ -57,6 +57,7 @@ static const struct list_row CreateContextVirtual_lists[] = {
     END_OF_LISTS,
 };
 static const struct list_row CreateAllocation2_lists[] = {
+    LIST(D3DKMT_CREATEALLOCATION, pPrivateRuntimeData, PrivateRuntimeDataSize, 1, GOES_IN),
     LIST(D3DKMT_CREATEALLOCATION, pPrivateDriverData, PrivateDriverDataSize, 1, GOES_IN),
     {.pointer = offsetof(D3DKMT_CREATEALLOCATION, pAllocationInfo2),
      .count = offsetof(D3DKMT_CREATEALLOCATION, NumAllocations),
@@ -64,6 +65,37 @@ static const struct list_row CreateAllocation2_lists[] = {
      .direction = GOES_BOTH,
      .nested = allocation_data,
      .element = "D3DDDI_ALLOCATIONINFO2"},
+    END_OF_LISTS,
+};
+/* Where the data of each allocation lies in the buffer of all: the caller's side says it anew. */
+static const struct list_row opened_data[] = {
+    LIST(D3DDDI_OPENALLOCATIONINFO2, pPrivateDriverData, PrivateDriverDataSize, 1, GOES_NOWHERE),
+    END_OF_LISTS,
+};
+#define OPEN_LISTS(name, type)                                                                     \
+    static const struct list_row name##_lists[] = {                                                \
+        {.pointer = offsetof(type, pOpenAllocationInfo2),                                          \
+         .count = offsetof(type, NumAllocations),                                                  \
+         .element_bytes = sizeof(D3DDDI_OPENALLOCATIONINFO2),                                      \
+         .direction = GOES_BOTH,                                                                   \
+         .nested = opened_data,                                                                    \
+         .element = "D3DDDI_OPENALLOCATIONINFO2"},                                                 \
+        LIST(type, pPrivateRuntimeData, PrivateRuntimeDataSize, 1, GOES_BOTH),                     \
+        LIST(type, pResourcePrivateDriverData, ResourcePrivateDriverDataSize, 1, GOES_BOTH),       \
+        LIST(type, pTotalPrivateDriverDataBuffer, TotalPrivateDriverDataBufferSize, 1, GOES_BOTH), \
+        END_OF_LISTS,                                                                              \
+    };
+OPEN_LISTS(OpenResource, D3DKMT_OPENRESOURCE)
+OPEN_LISTS(OpenResourceFromNtHandle, D3DKMT_OPENRESOURCEFROMNTHANDLE)
+#define QUERY_LISTS(name, type)                                                                    \
+    static const struct list_row name##_lists[] = {                                                \
+        LIST(type, pPrivateRuntimeData, PrivateRuntimeDataSize, 1, GOES_BOTH),                     \
+        END_OF_LISTS,                                                                              \
+    };
+QUERY_LISTS(QueryResourceInfo, D3DKMT_QUERYRESOURCEINFO)
+QUERY_LISTS(QueryResourceInfoFromNtHandle, D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE)
+static const struct list_row ShareObjects_lists[] = {
+    LIST(THUNK_SHARE_OBJECTS, hObjects, cObjects, sizeof(D3DKMT_HANDLE), GOES_IN),
     END_OF_LISTS,
 };
 static const struct list_row DestroyAllocation2_lists[] = {
@@ -167,6 +199,11 @@ static const struct list_row *const lists_of[D3DKMT_FN_COUNT] = {
     HAS_LISTS(CreateContextVirtual),
     HAS_LISTS(CreateAllocation2),
     HAS_LISTS(DestroyAllocation2),
+    HAS_LISTS(OpenResource),
+    HAS_LISTS(OpenResourceFromNtHandle),
+    HAS_LISTS(QueryResourceInfo),
+    HAS_LISTS(QueryResourceInfoFromNtHandle),
+    HAS_LISTS(ShareObjects),
     HAS_LISTS(SetAllocationPriority),
     HAS_LISTS(MakeResident),
     HAS_LISTS(Evict),
@@ -191,7 +228,7 @@ static const struct {
     uint32_t bytes;
 } functions[D3DKMT_FN_COUNT] = {
 #define FUNCTION(name_, type) [D3DKMT_FN_##name_] = {#name_, sizeof(type)},
-    D3DKMT_FUNCTIONS(FUNCTION)
+    THUNK_FUNCTIONS(FUNCTION)
 #undef FUNCTION
 };
 
@@ -305,7 +342,8 @@ bool thunk_find_list(unsigned function, const void *arguments, unsigned index,
 static bool keep_pointers(uint8_t *taken, const uint8_t *callers, const struct list_row *rows)
 {
     for (const struct list_row *row = rows; row->element_bytes; row++) {
-        if (pointer_of(callers, row) && count_of(taken, row) > count_of(callers, row))
+        if (row->direction != GOES_NOWHERE && pointer_of(callers, row) &&
+            count_of(taken, row) > count_of(callers, row))
             return false;
         set_pointer(taken, row, pointer_of(callers, row));
     }
@@ -363,7 +401,7 @@ static bool walk_lists(struct walk *walk, uint8_t *structure, const struct list_
         const UINT count = count_of(structure, row);
         uint8_t *element;
 
-        if (!pointer_of(structure, row) || !count) {
+        if (!pointer_of(structure, row) || !count || row->direction == GOES_NOWHERE) {
             if (walk->task == LINK)
                 set_pointer(structure, row, NULL);
             continue;

@@ -26,10 +26,21 @@
 #include <d3dkmthk.h>
 #include <ntstatus.h>
 
+/* D3DKMTShareObjects takes no structure: this is the one that its arguments are in here. */
+typedef struct thunk_share_objects {
+    UINT cObjects;
+    DWORD dwDesiredAccess;
+    const D3DKMT_HANDLE *hObjects;
+    HANDLE hSharedNtHandle; /* out: the library's to fill in */
+} THUNK_SHARE_OBJECTS;
+#define THUNK_FUNCTIONS(ROW)                                                                       \
+    D3DKMT_FUNCTIONS(ROW)                                                                          \
+    ROW(ShareObjects, THUNK_SHARE_OBJECTS)
+
 /* A number for each function, in the order of D3DKMT_FUNCTIONS (d3dkmthk.h). */
 enum d3dkmt_function {
 #define D3DKMT_NUMBER(name, type) D3DKMT_FN_##name,
-    D3DKMT_FUNCTIONS(D3DKMT_NUMBER)
+    THUNK_FUNCTIONS(D3DKMT_NUMBER)
 #undef D3DKMT_NUMBER
         D3DKMT_FN_COUNT
 };

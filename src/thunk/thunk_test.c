@@ -191,9 +191,60 @@ static void what_is_cut_or_claims_more_is_no_message(void **state)
     assert_int_equal(thunk_call_bytes(D3DKMT_FN_COUNT, &call), 0);
 }
 
+/* What is opened: the data comes back in the caller's buffers, and no address of the server's. */
+static void what_is_opened_comes_back_without_addresses(void **state)
+{
+    static struct message message;
+    char runtime[8] = "", total[16] = "";
+    D3DDDI_OPENALLOCATIONINFO2 infos[2] = {{.pPrivateDriverData = &message},
+                                           {.pPrivateDriverData = &message}};
+    D3DKMT_OPENRESOURCEFROMNTHANDLE call = {.hDevice = 7,
+                                            .hNtHandle = (HANDLE)(uintptr_t)5,
+                                            .NumAllocations = 2,
+                                            .pOpenAllocationInfo2 = infos,
+                                            .PrivateRuntimeDataSize = sizeof runtime,
+                                            .pPrivateRuntimeData = runtime,
+                                            .TotalPrivateDriverDataBufferSize = sizeof total,
+                                            .pTotalPrivateDriverDataBuffer = total};
+    D3DKMT_OPENRESOURCEFROMNTHANDLE *there;
+    static struct message reply;
+    NTSTATUS taken;
+
+    pack(&message, D3DKMT_FN_OpenResourceFromNtHandle, &call);
+    there = open_call(&message, D3DKMT_FN_OpenResourceFromNtHandle);
+    assert_int_equal((uintptr_t)there->hNtHandle, 5);
+    assert_null(there->pResourcePrivateDriverData);
+    assert_null(there->pOpenAllocationInfo2[0].pPrivateDriverData);
+    strcpy(there->pPrivateRuntimeData, "run");
+    memcpy(there->pTotalPrivateDriverDataBuffer, "onetwo", 6);
+    there->TotalPrivateDriverDataBufferSize = 6;
+    there->hResource = 11;
+    for (unsigned i = 0; i < 2; i++) {
+        there->pOpenAllocationInfo2[i].hAllocation = 20 + i;
+        there->pOpenAllocationInfo2[i].PrivateDriverDataSize = 3;
+        there->pOpenAllocationInfo2[i].pPrivateDriverData =
+            (char *)there->pTotalPrivateDriverDataBuffer + 3 * i;
+    }
+    reply.bytes = thunk_answer_bytes(D3DKMT_FN_OpenResourceFromNtHandle, there);
+    assert_true(
+        thunk_pack_answer(D3DKMT_FN_OpenResourceFromNtHandle, there, 0, reply.words, reply.bytes));
+    for (size_t i = 0; i < reply.bytes / 8; i++)
+        assert_true(reply.words[i] != (uintptr_t)there->pOpenAllocationInfo2[1].pPrivateDriverData);
+    assert_true(thunk_take_answer(D3DKMT_FN_OpenResourceFromNtHandle, &call, reply.words,
+                                  reply.bytes, &taken));
+    assert_int_equal(call.hResource, 11);
+    assert_int_equal(call.TotalPrivateDriverDataBufferSize, 6);
+    assert_string_equal(runtime, "run");
+    assert_memory_equal(total, "onetwo", 6);
+    assert_int_equal(infos[1].hAllocation, 21);
+    assert_int_equal(infos[1].PrivateDriverDataSize, 3);
+    assert_ptr_equal(infos[1].pPrivateDriverData, &message); /* the library's to say */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_opened_comes_back_without_addresses),
         cmocka_unit_test(nested_lists_go_there_and_back),
         cmocka_unit_test(a_structure_that_is_only_read_is_not_written),
         cmocka_unit_test(an_answer_may_have_fewer_elements_and_never_more),

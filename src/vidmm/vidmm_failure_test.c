@@ -369,6 +369,8 @@ static void use_the_rest(struct rig *rig, struct rig_object *object)
     DXGKARG_CALIBRATEGPUCLOCK clock;
     DXGKARG_GETNODEMETADATA metadata;
     struct vidmm_device *other;
+    struct rig_request request = {.bytes = PAGE_BYTES, .preferred = {1}};
+    struct rig_object left;
 
     AGAIN(rig, vidmm_escape(rig->vidmm, &escape));
     AGAIN(rig, vidmm_collect_debug_info(rig->vidmm, VIDEO_TDR_TIMEOUT_DETECTED, NULL, 0));
@@ -378,7 +380,10 @@ static void use_the_rest(struct rig *rig, struct rig_object *object)
     AGAIN(rig, vidmm_device_create(rig->process, &other));
     AGAIN(rig, vidmm_allocation_open(other, object->allocation, NULL, 0));
     AGAIN(rig, vidmm_allocation_close(other, object->allocation));
+    AGAIN(rig, rig_try_object(rig, other, &request, &left));
+    AGAIN(rig, vidmm_allocation_leave(left.allocation));
     vidmm_device_destroy(other);
+    rig_destroy_object(rig, &left);
     AGAIN(rig, vidmm_set_priority(object->allocation, 1));
     AGAIN(rig, vidmm_offer(rig->device, 1, &object->allocation, VIDMM_OFFER_LOW));
     AGAIN(rig, reclaim(rig, object));

@@ -426,6 +426,11 @@ int main(int argc, char **argv)
 
     if (!strcmp(what, "share") && buffers && bytes)
         return share(buffers, bytes);
+    if (!strcmp(what, "sharing") && argc > 4 && atoi(argv[2]) > 0)
+        return sharing((uint64_t)atoi(argv[2]) << 20, (unsigned)atoi(argv[3]),
+                       !strcmp(argv[4], "fork"));
+    if (!strcmp(what, "sharing-lies"))
+        return sharing_lies(UINT64_C(1) << 20);
     open_adapter();
     if (!strcmp(what, "copy") && buffers && bytes && threads && threads <= 64)
         return copies(buffers, bytes, rounds, threads);
@@ -455,6 +460,6 @@ int main(int argc, char **argv)
         return lie();
     fprintf(stderr,
             "usage: client copy|keep|locks|queues|die|wait|leave|calls|events|adapter|share|"
-            "careless|wild|lie ...\n");
+            "sharing|sharing-lies|careless|wild|lie ...\n");
     return 2;
 }

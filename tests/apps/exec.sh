@@ -167,6 +167,22 @@ expect 1 'ended by signal 9' --local-memory 8M -- "$client" die 6 2
 grep -q ' 0 findings; clients ended with what they had' "$folder/out" || complain "die"
 expect 1 'ended by signal 14' -- "$client" wait
 
+# Two processes that share a resource and a fence, by a socket and by fork(), in half of what they
+# allocate; the record of it plays. And what is not lawful: nobody is harmed.
+for how in socket fork; do
+    expect 0 '^0 wrong words' --local-memory 8M --record "$folder/shared.case" -- \
+        "$client" sharing 2 6 $how
+    grep -q ' 0 evictions' "$folder/out" && complain "sharing $how: nothing had to leave"
+    grep -q ' 0 findings' "$folder/out" || complain "sharing $how: findings"
+    [ "$(grep -c '^alloc .*shared' "$folder/shared.case")" = 2 ] ||
+        complain "sharing $how: not two shared allocations"
+    plays_twice "$folder/shared.case"
+done
+DRYDOCK_NO_LANES=1 expect 0 '^0 wrong words' --local-memory 8M -- "$client" sharing 2 3 socket
+expect 1 '^\([0-9]*\) of \1 right' --local-memory 8M -- "$client" sharing-lies
+grep 'finding: ' "$folder/out" | grep -qv 'KMT-07[689]\|KMT-08[01]' && complain "sharing-lies: findings"
+grep -q 'KMT-081 D3DKMT.*: hNtHandle is no shared object' "$folder/out" || complain "sharing-lies: no KMT-081"
+
 # What is wrong gets its status, which is a finding of the rules; a wild list ends who hands it over.
 expect 1 '18 of 18 answered as documented' -- "$client" lie
 grep -q 'finding: KMT-017 ' "$folder/out" || complain "lie: the reservation is not told"
@@ -184,11 +200,11 @@ grep -q '4 clients' "$folder/out" || complain "not four clients"
 [ -e "$folder/socket" ] && complain "the socket is left"
 
 # Clients that speak the protocol badly: the server ends in order, and others are served meanwhile.
-for way in files endless abandon crowd cut words halves others sizes stuck; do
-    # Who abandons calls waits for what nobody signals (KMT-042).
-    case $way in abandon) status=1 ;; *) status=0 ;; esac
+for way in files endless abandon crowd cut words halves others sizes stuck shares; do
+    # Who abandons calls waits for what nobody signals (KMT-042); files that name nothing are KMT-081.
+    case $way in abandon|shares) status=1 ;; *) status=0 ;; esac
     expect $status '^server is well' -- "$build/app_hostile" $way
-    grep 'finding: ' "$folder/out" | grep -qv KMT-042 && complain "hostile $way: findings"
+    grep 'finding: ' "$folder/out" | grep -qv 'KMT-042\|KMT-081' && complain "hostile $way: findings"
 done
 # Noise in lanes may be a call by chance of time, and then it breaks rules of calls, which is told.
 "$drydock" exec -- "$build/app_hostile" lanes > "$folder/out" 2>&1
@@ -211,7 +227,7 @@ jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))'
 fi
 
 # What is evaluated is what the catalogue says is.
-grep -Eo '^(QUEUE_)?RULE\([A-Z_]*, "KMT-[0-9]*"' "$source/src/bench/exec/client_rules.inc" | grep -o 'KMT-[0-9]*' \
+grep -Eo '^(QUEUE_|SHARING_)?RULE\([A-Z_]*, "KMT-[0-9]*"' "$source/src/bench/exec/client_rules.inc" | grep -o 'KMT-[0-9]*' \
     > "$folder/rules"
 sed -n 's/^| \(KMT-[0-9]*\) .*| \(yes\|advice\)[^|]* |$/\1/p' "$source/data/d3dkmt/contract.md" |
     diff - "$folder/rules" > "$folder/out" || complain "the catalogue and client_rules.inc differ"

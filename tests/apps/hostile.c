@@ -581,6 +581,60 @@ static void lend_what_does_not_come(void)
     waitpid(child, &status, 0);
 }
 
+/* An answer without a body, and its status. */
+static bool receive_status(int file, NTSTATUS *out_status)
+{
+    struct thunk_header header;
+
+    if (recv(file, &header, sizeof header, MSG_WAITALL) != sizeof header ||
+        header.bytes != sizeof header)
+        return false;
+    *out_status = header.status;
+    return true;
+}
+
+/* Addresses that are no views, files that name nothing, NT handles that are thrown away at once. */
+static void share_badly(void)
+{
+    const int files[4] = {open("/dev/zero", O_RDONLY | O_CLOEXEC), dup(0), dup(1), dup(2)};
+    struct process process;
+    uint64_t message[64];
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = {.Info.Type = D3DDDI_MONITORED_FENCE};
+    D3DKMT_OPENRESOURCEFROMNTHANDLE open_it = {.hNtHandle = (HANDLE)(uintptr_t)1};
+    THUNK_SHARE_OBJECTS share = {.cObjects = 1, .hObjects = &fence.hSyncObject};
+    NTSTATUS status;
+    int thread;
+
+    check(join_process(&process) && (thread = open_thread(&process)) >= 0, "no process");
+    for (uint64_t i = 0; i < 64; i++) {
+        const struct protocol_view view = {.address = process.joined.views_start + (i << 58)};
+
+        check(send_message(thread, PROTOCOL_VIEW, &view, sizeof view, NULL, 0) &&
+                  receive_status(thread, &status) && status == STATUS_NOT_FOUND,
+              "a view of nothing");
+    }
+    fence.hDevice = open_it.hDevice = open_device(thread);
+    fence.Info.Flags.Shared = fence.Info.Flags.NtSecuritySharing = 1;
+    check(call(thread, D3DKMT_FN_CreateSynchronizationObject2, &fence, &status) && !status,
+          "no fence");
+    /* A name in the arguments is none, whatever files come with it, four at once. */
+    for (unsigned i = 0; i < 2000; i++) {
+        const size_t bytes = thunk_call_bytes(D3DKMT_FN_OpenResourceFromNtHandle, &open_it);
+
+        check(thunk_pack_call(D3DKMT_FN_OpenResourceFromNtHandle, &open_it, message, bytes) &&
+                  send_message(thread, D3DKMT_FN_OpenResourceFromNtHandle, message + 2, bytes - 16,
+                               files, 1 + i % 4) &&
+                  recv(thread, message, bytes, MSG_WAITALL) == (ssize_t)bytes &&
+                  thunk_take_answer(D3DKMT_FN_OpenResourceFromNtHandle, &open_it, message, bytes,
+                                    &status) &&
+                  status == STATUS_INVALID_HANDLE,
+              "a file of another kind names something");
+    }
+    /* The kernel closes each NT handle with the answer that is not received with it. */
+    for (unsigned i = 0; i < 10000; i++)
+        check(call(thread, D3DKMT_FN_ShareObjects, &share, &status) && !status, "not shared");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -598,6 +652,7 @@ int main(int argc, char **argv)
         {"others", name_objects_of_others},
         {"sizes", ask_for_too_much},
         {"stuck", lend_what_does_not_come},
+        {"shares", share_badly},
     };
 
     signal(SIGPIPE, SIG_IGN);
@@ -609,8 +664,8 @@ int main(int argc, char **argv)
         printf("server is well\n");
         return 0;
     }
-    fprintf(
-        stderr,
-        "usage: hostile files|endless|abandon|crowd|cut|words|lanes|halves|others|sizes|stuck\n");
+    fprintf(stderr,
+            "usage: hostile "
+            "files|endless|abandon|crowd|cut|words|lanes|halves|others|sizes|stuck|shares\n");
     return 2;
 }

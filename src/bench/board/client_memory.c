@@ -20,13 +20,27 @@ struct shown_run {
     uint64_t first, count; /* of its pages in the list */
 };
 
-/* A range of the window. */
+/* Pages that are shown one behind the other in a file, from an offset on. */
 struct shown_range {
     struct list link;
     uint64_t offset, count;
     uint64_t run_count;
     struct shown_run *runs;
     uint64_t pages[]; /* by number in their stores */
+};
+
+/* A file that several clients may have a view of. */
+struct shared_file {
+    struct machine *machine;
+    struct page_foreign foreign;
+    uint64_t count;
+    struct shown_range *shown; /* NULL: nothing is */
+};
+
+struct view {
+    struct list link;
+    struct shared_file *file;
+    uint64_t offset; /* in the window */
 };
 
 /* ---- The client's own memory ----------------------------------------------------------------- */
@@ -111,24 +125,30 @@ static void end_runs(struct shown_range *range, uint64_t count, bool forgets)
                             range->runs[i].count, forgets);
 }
 
-static void free_range(struct client_memory *memory, struct shown_range *range)
+/* What the file had there is zero. */
+static void free_pages(const struct page_foreign *foreign, struct shown_range *range)
 {
-    range_allocator_release(&memory->ranges, range->offset, range->count * PAGE_BYTES);
-    fallocate(memory->foreign.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-              (off_t)range->offset, (off_t)(range->count * PAGE_BYTES));
+    fallocate(foreign->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)range->offset,
+              (off_t)(range->count * PAGE_BYTES));
     free(range->runs);
     free(range);
 }
 
+static void free_range(struct client_memory *memory, struct shown_range *range)
+{
+    range_allocator_release(&memory->ranges, range->offset, range->count * PAGE_BYTES);
+    free_pages(&memory->foreign, range);
+}
+
 /* Which pages of which stores the addresses are, in runs of one store. */
-static bool find_pages(struct client_memory *memory, const uint64_t *addresses,
+static bool find_pages(struct machine *machine, const uint64_t *addresses,
                        struct shown_range *range)
 {
     for (uint64_t i = 0; i < range->count; i++) {
         struct machine_target target = {0};
         struct shown_run *last = range->run_count ? &range->runs[range->run_count - 1] : NULL;
 
-        if (!machine_bus_find(memory->machine, addresses[i], PAGE_BYTES, &target) || !target.store)
+        if (!machine_bus_find(machine, addresses[i], PAGE_BYTES, &target) || !target.store)
             return false;
         range->pages[i] = target.address / PAGE_BYTES;
         if (last && last->store == target.store) {
@@ -145,38 +165,52 @@ static bool find_pages(struct client_memory *memory, const uint64_t *addresses,
     return true;
 }
 
-static NTSTATUS show_range(struct client_memory *memory, uint64_t count, const uint64_t *addresses,
-                           struct shown_range **out_range)
+/* NULL: no memory. */
+static struct shown_range *show_pages(struct machine *machine, const struct page_foreign *foreign,
+                                      uint64_t count, const uint64_t *addresses, uint64_t offset)
 {
     struct shown_range *range = calloc(1, sizeof *range + count * sizeof range->pages[0]);
-    struct range_request request = {.size = count * PAGE_BYTES};
     uint64_t shown = 0;
 
     if (!range)
-        return STATUS_NO_MEMORY;
+        return NULL;
+    range->offset = offset;
     range->count = count;
-    if (range_allocator_take(&memory->ranges, &request, &range->offset) != RANGE_OK) {
-        free(range);
-        return STATUS_NO_MEMORY;
-    }
-    if (!find_pages(memory, addresses, range))
+    if (!find_pages(machine, addresses, range))
         goto fail;
     for (; shown < range->run_count; shown++) {
         const struct shown_run *run = &range->runs[shown];
 
-        if (!page_store_show_in(run->store, &memory->foreign, range->pages + run->first, run->count,
-                                range->offset + run->first * PAGE_BYTES))
+        if (!page_store_show_in(run->store, foreign, range->pages + run->first, run->count,
+                                offset + run->first * PAGE_BYTES))
             goto fail;
+    }
+    return range;
+
+fail:
+    end_runs(range, shown, false);
+    free_pages(foreign, range);
+    return NULL;
+}
+
+static NTSTATUS show_range(struct client_memory *memory, uint64_t count, const uint64_t *addresses,
+                           struct shown_range **out_range)
+{
+    struct range_request request = {.size = count * PAGE_BYTES};
+    struct shown_range *range;
+    uint64_t offset;
+
+    if (range_allocator_take(&memory->ranges, &request, &offset) != RANGE_OK)
+        return STATUS_NO_MEMORY;
+    range = show_pages(memory->machine, &memory->foreign, count, addresses, offset);
+    if (!range) {
+        range_allocator_release(&memory->ranges, offset, count * PAGE_BYTES);
+        return STATUS_NO_MEMORY;
     }
     list_push_front(&memory->shown, &range->link);
     memory->shown_pages += count;
     *out_range = range;
     return STATUS_SUCCESS;
-
-fail:
-    end_runs(range, shown, false);
-    free_range(memory, range);
-    return STATUS_NO_MEMORY;
 }
 
 static void hide_range(struct client_memory *memory, struct shown_range *range, bool forgets)
@@ -273,38 +307,193 @@ static void release_shared_page(void *context, void *client, uint64_t page, uint
     machine_free_pages(memory->machine, &page, 1);
 }
 
+/* ---- Files of several clients ---------------------------------------------------------------- */
+
+/* Sealed: a client that cuts it short would take the pages from under the server. -1: no file. */
+static int make_file(const char *name, uint64_t bytes)
+{
+    const int file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    if (file < 0)
+        return -1;
+    if (!ftruncate(file, (off_t)bytes) &&
+        !fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+        return file;
+    close(file);
+    return -1;
+}
+
+static NTSTATUS open_file(void *context, void *client, uint64_t count, void **out_file)
+{
+    struct shared_file *file = calloc(1, sizeof *file);
+
+    *out_file = NULL;
+    if (!file)
+        return STATUS_NO_MEMORY;
+    file->machine = ((struct client_memory *)client)->machine;
+    file->count = count;
+    file->foreign.file = make_file("drydock-shared", count * PAGE_BYTES);
+    if (file->foreign.file < 0) {
+        free(file);
+        return STATUS_NO_MEMORY;
+    }
+    *out_file = file;
+    return STATUS_SUCCESS;
+}
+
+static void end_show(struct shared_file *file, bool forgets)
+{
+    struct shown_range *range = file->shown;
+
+    file->shown = NULL;
+    if (!range)
+        return;
+    end_runs(range, range->run_count, forgets);
+    free_pages(&file->foreign, range);
+}
+
+static void close_file(void *context, void *opened)
+{
+    struct shared_file *file = opened;
+
+    end_show(file, true);
+    close(file->foreign.file);
+    free(file);
+}
+
+static NTSTATUS show_in_file(void *context, void *opened, const uint64_t *addresses)
+{
+    struct shared_file *file = opened;
+
+    file->shown = show_pages(file->machine, &file->foreign, file->count, addresses, 0);
+    return file->shown ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+}
+
+static void hide_in_file(void *context, void *opened)
+{
+    end_show(opened, false);
+}
+
+static NTSTATUS take_file_page(void *context, void *opened, uint64_t *out_page, void **out_view)
+{
+    struct shared_file *file = opened;
+    struct page_store *ram = machine_ram(file->machine);
+    uint64_t address;
+    NTSTATUS status;
+
+    if (!machine_alloc_pages(file->machine, 1, out_page))
+        return STATUS_NO_MEMORY;
+    address = *out_page * PAGE_BYTES;
+    page_store_fill(ram, address, PAGE_BYTES, 0);
+    status = show_in_file(context, file, &address);
+    if (!NT_SUCCESS(status)) {
+        machine_free_pages(file->machine, out_page, 1);
+        return status;
+    }
+    *out_view = page_store_bytes(ram, *out_page);
+    return STATUS_SUCCESS;
+}
+
+static void release_file_page(void *context, void *opened, uint64_t page)
+{
+    struct shared_file *file = opened;
+
+    end_show(file, true);
+    machine_free_pages(file->machine, &page, 1);
+}
+
+static NTSTATUS begin_view(void *context, void *client, void *file, uint64_t *out_address)
+{
+    struct client_memory *memory = client;
+    struct view *view = calloc(1, sizeof *view);
+    struct range_request request = {.size = ((struct shared_file *)file)->count * PAGE_BYTES};
+
+    *out_address = 0;
+    if (!view || range_allocator_take(&memory->view_ranges, &request, &view->offset) != RANGE_OK) {
+        free(view);
+        return STATUS_NO_MEMORY;
+    }
+    view->file = file;
+    list_push_front(&memory->views, &view->link);
+    *out_address = memory->base + view->offset;
+    return STATUS_SUCCESS;
+}
+
+static struct view *find_view(const struct client_memory *memory, uint64_t address)
+{
+    struct view *view;
+
+    list_for_each (view, &memory->views, struct view, link) {
+        if (memory->base + view->offset == address)
+            return view;
+    }
+    return NULL;
+}
+
+static void drop_view(struct client_memory *memory, struct view *view)
+{
+    range_allocator_release(&memory->view_ranges, view->offset, view->file->count * PAGE_BYTES);
+    list_remove(&view->link);
+    free(view);
+}
+
+static void end_view(void *context, void *client, void *file, uint64_t address)
+{
+    struct view *view = find_view(client, address);
+
+    if (view)
+        drop_view(client, view);
+}
+
+bool client_memory_find_view(const struct client_memory *memory, uint64_t address,
+                             struct client_view *out_view)
+{
+    const struct view *view = find_view(memory, address);
+
+    if (view)
+        *out_view = (struct client_view){.file = view->file->foreign.file,
+                                         .bytes = view->file->count * PAGE_BYTES};
+    return view;
+}
+
 /* ---- Clients --------------------------------------------------------------------------------- */
 
 NTSTATUS client_memory_open(struct client_memory *memory, struct machine *machine)
 {
     *memory = (struct client_memory){.machine = machine, .memory_file = -1};
     list_init(&memory->shown);
+    list_init(&memory->views);
     memory->foreign = (struct page_foreign){
         .context = memory,
-        .file = memfd_create("drydock-client", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+        .file = make_file("drydock-client", CLIENT_WINDOW_BYTES),
         .read = read_client,
         .write = write_client,
     };
     if (memory->foreign.file < 0)
         return STATUS_NO_MEMORY;
-    /* Sealed: a client that cuts its window short would take the pages from under the server. */
-    if (ftruncate(memory->foreign.file, (off_t)CLIENT_WINDOW_BYTES) ||
-        fcntl(memory->foreign.file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ||
-        range_allocator_init(&memory->ranges, machine_services(machine), 0, CLIENT_WINDOW_BYTES,
-                             PAGE_BYTES) != RANGE_OK) {
-        close(memory->foreign.file);
-        return STATUS_NO_MEMORY;
-    }
-    return STATUS_SUCCESS;
+    if (range_allocator_init(&memory->ranges, machine_services(machine), 0, CLIENT_VIEWS_START,
+                             PAGE_BYTES) != RANGE_OK)
+        goto close_window;
+    if (range_allocator_init(&memory->view_ranges, machine_services(machine), CLIENT_VIEWS_START,
+                             CLIENT_WINDOW_BYTES - CLIENT_VIEWS_START, PAGE_BYTES) == RANGE_OK)
+        return STATUS_SUCCESS;
+    range_allocator_fini(&memory->ranges);
+close_window:
+    close(memory->foreign.file);
+    return STATUS_NO_MEMORY;
 }
 
 void client_memory_close(struct client_memory *memory)
 {
     struct shown_range *range, *following;
+    struct view *view, *next_view;
 
     list_for_each_safe (range, following, &memory->shown, struct shown_range, link)
         hide_range(memory, range, true);
+    list_for_each_safe (view, next_view, &memory->views, struct view, link)
+        drop_view(memory, view);
     range_allocator_fini(&memory->ranges);
+    range_allocator_fini(&memory->view_ranges);
     close(memory->foreign.file);
     if (memory->memory_file >= 0)
         close(memory->memory_file);
@@ -361,4 +550,12 @@ void client_memory_board(struct d3dkmt_board *board)
     board->release_client_pages = release_client_pages;
     board->take_shared_page = take_shared_page;
     board->release_shared_page = release_shared_page;
+    board->open_file = open_file;
+    board->close_file = close_file;
+    board->show_in_file = show_in_file;
+    board->hide_in_file = hide_in_file;
+    board->take_file_page = take_file_page;
+    board->release_file_page = release_file_page;
+    board->begin_view = begin_view;
+    board->end_view = end_view;
 }

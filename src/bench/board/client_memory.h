@@ -8,6 +8,12 @@
  *            the window (machine/page_foreign.h). So an address that it has been given does not
  *            change, and it reaches nothing else of the machine. What has left is zero.
  *
+ *            What several clients may see has a file of its own, and a range of the window's upper
+ *            part in each of them that stands for it (a view): the client maps the file there,
+ *            which it gets by the address (client_memory_find_view()). Who has had a view may keep
+ *            the mapping, and sees what is shown in that file for as long as others have it;
+ *            nothing else is ever in it.
+ *
  *            Pages of the client's own memory are remote pages of RAM. They are reached through its
  *            /proc/PID/mem, which the client hands over: it asks for no access that the client may
  *            have taken away, and does not wait for a page that does not come (userfaultfd). No
@@ -26,6 +32,7 @@
 #include <sys/types.h>
 
 #define CLIENT_WINDOW_BYTES (UINT64_C(1) << 36) /* 64 GiB of addresses */
+#define CLIENT_VIEWS_START  (UINT64_C(3) << 34) /* the last 16 GiB are for views */
 
 struct client_memory {
     struct machine *machine;
@@ -34,8 +41,8 @@ struct client_memory {
     pid_t pid;
     int memory_file; /* /proc/PID/mem of the client, open for both; -1: none */
     bool is_gone;
-    struct range_allocator ranges;
-    struct list shown;
+    struct range_allocator ranges, view_ranges;
+    struct list shown, views;
     uint64_t shown_pages, remote_pages; /* now */
 };
 
@@ -52,6 +59,13 @@ int client_memory_window(const struct client_memory *memory);
  * before.
  */
 bool client_memory_set(struct client_memory *memory, pid_t pid, uint64_t base, int memory_file);
+/* Of the view at the address; false: there is none. */
+struct client_view {
+    int file; /* lent */
+    uint64_t bytes;
+};
+bool client_memory_find_view(const struct client_memory *memory, uint64_t address,
+                             struct client_view *out_view);
 /* Copies bytes of the client's memory; false: it has none there, or is gone. */
 bool client_memory_read(struct client_memory *memory, uint64_t address, void *out, uint64_t bytes);
 /* True: nothing is shown there, and somebody has written to the first 64 KiB that have bytes. */

@@ -16,6 +16,9 @@ static const struct member {
 #include "d3dkmt/layout_rows.inc"
 #undef SIZE
 #undef FIELD
+    {"THUNK_SHARE_OBJECTS", "cObjects", 0, 4},
+    {"THUNK_SHARE_OBJECTS", "dwDesiredAccess", 4, 4},
+    {"THUNK_SHARE_OBJECTS", "hObjects", offsetof(THUNK_SHARE_OBJECTS, hObjects), 8},
 };
 
 #define MEMBER_COUNT (sizeof members / sizeof members[0])
@@ -24,7 +27,7 @@ static const char *type_of(enum d3dkmt_function function)
 {
     static const char *const types[D3DKMT_FN_COUNT] = {
 #define TYPE(name, type) [D3DKMT_FN_##name] = #type,
-        D3DKMT_FUNCTIONS(TYPE)
+        THUNK_FUNCTIONS(TYPE)
 #undef TYPE
     };
     static const char qualifier[] = "const ";

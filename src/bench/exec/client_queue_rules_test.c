@@ -426,6 +426,7 @@ static const struct {
     void (*play)(struct world *world);
 } rows[] = {
 #define RULE(name, id, text)
+#define SHARING_RULE(name, id, text)
 #define QUEUE_RULE(name, id, text) {CLIENT_RULE_##name, name},
 #include "bench/exec/client_rules.inc"
 #undef RULE

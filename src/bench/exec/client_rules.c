@@ -250,10 +250,10 @@ static void judge_access(void *context, const struct seen_access *access)
             check_access(batch, access->destination, access->bytes, true);
         else if (access->value == UINT64_MAX)
             client_rules_break(batch->rules, CLIENT_RULE_LOST_VALUE, lost_value, fence->number);
-        else if (access->value < fence->last_signal)
+        else if (!fence->body->is_shared && access->value < fence->body->last_signal)
             client_rules_break(batch->rules, CLIENT_RULE_FENCE_FALLS,
                                "fence %u is signalled with %" PRIu64 " behind %" PRIu64,
-                               fence->number, access->value, fence->last_signal);
+                               fence->number, access->value, fence->body->last_signal);
         return;
     }
     if (access->source)
@@ -309,10 +309,10 @@ static void signal_one(struct client_rules *rules, const struct seen_object *fen
                            "fence %u tells of the progress of a hardware queue", fence->number);
     else if (value == UINT64_MAX)
         client_rules_break(rules, CLIENT_RULE_LOST_VALUE, lost_value, fence->number);
-    else if (value < fence->last_signal && !may_fall)
+    else if (value < fence->body->last_signal && !may_fall && !fence->body->is_shared)
         client_rules_break(rules, CLIENT_RULE_FENCE_FALLS,
                            "fence %u is signalled with %" PRIu64 " behind %" PRIu64, fence->number,
-                           value, fence->last_signal);
+                           value, fence->body->last_signal);
 }
 
 static void signal_all(struct client_rules *rules, const struct seen_sync *signal)
@@ -321,6 +321,7 @@ static void signal_all(struct client_rules *rules, const struct seen_sync *signa
     for (UINT i = 0; signal->handles && signal->values && i < signal->count; i++) {
         const struct seen_object *fence = seen_find(rules->process, signal->handles[i], SEEN_FENCE);
 
+        client_rules_fence_use(rules, fence, true);
         if (fence)
             signal_one(rules, fence, signal->values[i], signal->may_fall);
     }
@@ -334,6 +335,7 @@ static void add_waits(struct client_rules *rules, const struct d3dkmt_call *call
         struct seen_object *fence = seen_find(rules->process, sync->handles[i], SEEN_FENCE);
 
         client_rules_look_at_fence(rules, fence);
+        client_rules_fence_use(rules, fence, false);
         for (unsigned k = 0; fence && k < MOST_WAITS; k++) {
             struct wait *wait = &rules->waits[k];
 
@@ -453,11 +455,11 @@ static void submit_to_hw_queue(struct client_rules *rules,
         return;
     if (id == UINT64_MAX)
         client_rules_break(rules, CLIENT_RULE_LOST_VALUE, lost_value, queue->fence->number);
-    else if (id <= queue->fence->last_signal)
+    else if (id <= queue->fence->body->last_signal)
         client_rules_break(rules, CLIENT_RULE_QUEUE_ID,
                            "{@HwQueueProgressFenceId} is {%" PRIu64 "}{=~more than %" PRIu64
                            ", that of the submission before~}",
-                           id, queue->fence->last_signal);
+                           id, queue->fence->body->last_signal);
 }
 
 /* ---- Allocations ----------------------------------------------------------------------------- */
@@ -609,6 +611,7 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
         add_waits(rules, call, &sync);
     else if (seen_signal_of(rules->process, call->function, call->arguments, &sync))
         signal_all(rules, &sync);
+    client_rules_sharing(rules);
     switch (call->function) {
     case D3DKMT_FN_MakeResident:
         make_resident(rules, call->arguments);
@@ -734,7 +737,7 @@ static bool has_much_private_data(const struct client_rules *rules)
         return arguments->pPrivateDriverData &&
                arguments->NumPrimaries <= D3DDDI_MAX_WRITTEN_PRIMARIES &&
                (!arguments->NumPrimaries || arguments->WrittenPrimaries) && work->hw_queue->fence &&
-               work->progress_id > work->hw_queue->fence->last_signal &&
+               work->progress_id > work->hw_queue->fence->body->last_signal &&
                work->progress_id != UINT64_MAX;
     }
 }
@@ -783,6 +786,7 @@ void client_rules_ended(struct client_rules *rules, void *client, const struct d
         return;
     if (rules->is_work)
         submission_ended(rules);
+    client_rules_sharing_ended(rules);
     switch (call->function) {
     case D3DKMT_FN_MakeResident:
         if (call->status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
@@ -820,12 +824,13 @@ void client_rules_closed(struct client_rules *rules, void *client)
 
         if (wait->process != rules->process)
             continue;
-        if (client_rules_value(wait->fence) < wait->value && wait->fence->promised < wait->value &&
-            !wait->fence->queue)
+        if (client_rules_value(wait->fence) < wait->value &&
+            wait->fence->body->promised < wait->value && !wait->fence->queue &&
+            !wait->fence->body->is_shared) /* by another process, later */
             client_rules_break(rules, CLIENT_RULE_NEVER_SIGNALLED,
                                "fence %u is awaited with %" PRIu64 ", and %" PRIu64
                                " is all that is signalled",
-                               wait->fence->number, wait->value, wait->fence->promised);
+                               wait->fence->number, wait->value, wait->fence->body->promised);
         wait->process = NULL;
     }
     client_rules_look_at_hidden(rules);

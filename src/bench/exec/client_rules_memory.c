@@ -220,8 +220,9 @@ void client_rules_look_at_fence(struct client_rules *rules, const struct seen_ob
 {
     const uint64_t value = fence && !fence->queue ? client_rules_value(fence) : 0;
 
-    if (fence && value > fence->promised && value != UINT64_MAX && !rules->process->has_opaque_work)
+    if (fence && value > fence->body->promised && value != UINT64_MAX &&
+        !rules->process->has_opaque_work && !fence->body->is_shared)
         client_rules_break(rules, CLIENT_RULE_FENCE_BY_CPU,
                            "fence %u has %" PRIu64 ", and %" PRIu64 " is all that is signalled",
-                           fence->number, value, fence->promised);
+                           fence->number, value, fence->body->promised);
 }

@@ -4,6 +4,7 @@
  * Model      client_rules.c         | calls, residency, fences, hardware queues, allocations
  *            client_rules_address.c | addresses: reserve, map, free, tiles
  *            client_rules_memory.c  | what the CPU writes while the GPU uses it
+ *            client_rules_sharing.c | resources and fences of several processes
  *            client_rules_told.c    | what these share: a breach, a fence's value, a handle
  */
 #ifndef DRYDOCK_BENCH_EXEC_CLIENT_RULES_OWN_H
@@ -90,6 +91,14 @@ void client_rules_free_addresses(struct client_rules *rules,
                                  const D3DKMT_FREEGPUVIRTUALADDRESS *arguments);
 void client_rules_tiles(struct client_rules *rules,
                         const D3DKMT_UPDATEGPUVIRTUALADDRESS *arguments);
+
+/* ---- client_rules_sharing.c ---- */
+
+void client_rules_sharing(struct client_rules *rules);
+void client_rules_sharing_ended(struct client_rules *rules);
+/* The call signals it, or waits for it. */
+void client_rules_fence_use(struct client_rules *rules, const struct seen_object *fence,
+                            bool is_signal);
 
 /* ---- client_rules_memory.c ---- */
 

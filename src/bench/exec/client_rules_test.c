@@ -832,10 +832,12 @@ static void EVICT_GONE(struct world *world)
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-/* Those of hardware queues are in client_queue_rules_test.c. */
+/* Those of hardware queues and of sharing are in client_queue_rules_test.c and
+ * client_sharing_rules_test.c. */
 static void (*const players[CLIENT_RULE_COUNT])(struct world *world) = {
 #define RULE(name, id, text) [CLIENT_RULE_##name] = name,
 #define QUEUE_RULE(name, id, text)
+#define SHARING_RULE(name, id, text)
 #include "bench/exec/client_rules.inc"
 #undef RULE
 };

@@ -317,6 +317,168 @@ static void work_that_went_with_its_queue_is_not_in_the_record(void **state)
     free(text);
 }
 
+/* ---- What two processes share ---------------------------------------------------------------- */
+
+/* One allocation; its name for NT handles, or what has opened it. */
+static uint64_t make_shared(struct test_client *client, struct test_buffer *out_buffer,
+                            D3DKMT_HANDLE *out_resource)
+{
+    struct sgpu_umd_allocation data = {
+        .version = SGPU_UMD_VERSION, .flags = SGPU_UMD_NO_APERTURE, .bytes = MIB};
+    D3DDDI_ALLOCATIONINFO2 info = {.pPrivateDriverData = &data,
+                                   .PrivateDriverDataSize = sizeof data};
+    D3DKMT_CREATEALLOCATION create = {
+        .hDevice = client->device,
+        .NumAllocations = 1,
+        .pAllocationInfo2 = &info,
+        .Flags = {{{.CreateResource = 1, .CreateShared = 1, .NtSecuritySharing = 1}}}};
+    THUNK_SHARE_OBJECTS share = {.cObjects = 1, .hObjects = &create.hResource};
+    uint64_t name = 0;
+
+    assert_int_equal(TEST_CALL(client, CreateAllocation2, &create), STATUS_SUCCESS);
+    assert_int_equal(test_call_by(client, D3DKMT_FN_ShareObjects, &share, &name), STATUS_SUCCESS);
+    *out_buffer = (struct test_buffer){.handle = info.hAllocation, .bytes = MIB};
+    *out_resource = create.hResource;
+    return name;
+}
+
+static void open_shared(struct test_client *client, uint64_t name, struct test_buffer *out_buffer)
+{
+    struct sgpu_umd_allocation data;
+    D3DDDI_OPENALLOCATIONINFO2 info = {0};
+    D3DKMT_OPENRESOURCEFROMNTHANDLE open = {.hDevice = client->device,
+                                            .NumAllocations = 1,
+                                            .pOpenAllocationInfo2 = &info,
+                                            .pTotalPrivateDriverDataBuffer = &data,
+                                            .TotalPrivateDriverDataBufferSize = sizeof data};
+
+    assert_int_equal(test_call_by(client, D3DKMT_FN_OpenResourceFromNtHandle, &open, &name),
+                     STATUS_SUCCESS);
+    *out_buffer = (struct test_buffer){.handle = info.hAllocation, .bytes = MIB};
+}
+
+static uint64_t make_fence(struct test_client *client, D3DKMT_HANDLE *out_fence)
+{
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = {.hDevice = client->device,
+                                                  .Info.Type = D3DDDI_MONITORED_FENCE};
+    THUNK_SHARE_OBJECTS share = {.cObjects = 1, .hObjects = out_fence};
+    uint64_t name = 0;
+
+    create.Info.Flags.Shared = create.Info.Flags.NtSecuritySharing = 1;
+    assert_int_equal(TEST_CALL(client, CreateSynchronizationObject2, &create), STATUS_SUCCESS);
+    *out_fence = create.hSyncObject;
+    assert_int_equal(test_call_by(client, D3DKMT_FN_ShareObjects, &share, &name), STATUS_SUCCESS);
+    return name;
+}
+
+static D3DKMT_HANDLE open_fence(struct test_client *client, uint64_t name)
+{
+    D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 open = {.hDevice = client->device};
+
+    assert_int_equal(test_call_by(client, D3DKMT_FN_OpenSyncObjectFromNtHandle2, &open, &name),
+                     STATUS_SUCCESS);
+    return open.hSyncObject;
+}
+
+static void host_buffer(struct test_client *client, uint8_t *memory, struct test_buffer *out_buffer)
+{
+    assert_int_equal(
+        test_create(client, SGPU_UMD_EXISTING | SGPU_UMD_APERTURE_ONLY, MIB, memory, out_buffer),
+        STATUS_SUCCESS);
+    test_map(client, out_buffer, 0);
+    assert_true(NT_SUCCESS(test_make_resident(client, out_buffer)));
+}
+
+/* One writes what both have and signals, the other one waits and reads; the first one goes before.
+ */
+static void share(struct exec_session *session)
+{
+    const UINT64 one = 1, two = 2;
+    struct test_client maker, opener;
+    struct test_buffer made, opened, from, to, never;
+    D3DKMT_HANDLE resource, others, made_fence, opened_fence;
+    uint8_t *source = aligned_alloc(65536, MIB), *target = aligned_alloc(65536, MIB);
+    uint64_t name, fence_name, other_name;
+
+    session->recorder = recorder_case_create(session->seen);
+    assert_non_null(session->recorder);
+    test_client_start(&maker, session);
+    test_client_start(&opener, session);
+    name = make_shared(&maker, &made, &resource);
+    other_name = make_shared(&maker, &never, &others); /* which nobody opens */
+    fence_name = make_fence(&maker, &made_fence);
+    open_shared(&opener, name, &opened);
+    opened_fence = open_fence(&opener, fence_name);
+    test_fill(source, MIB, 4);
+    host_buffer(&maker, source, &from);
+    host_buffer(&opener, target, &to);
+    test_map(&maker, &made, 0);
+    test_map(&opener, &opened, 0);
+    assert_true(NT_SUCCESS(test_make_resident(&maker, &made)));
+    assert_true(NT_SUCCESS(test_make_resident(&opener, &opened)));
+    assert_int_equal(TEST_CALL(&opener, WaitForSynchronizationObjectFromGpu,
+                               &((D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU){
+                                   .hContext = opener.context,
+                                   .ObjectCount = 1,
+                                   .ObjectHandleArray = &opened_fence,
+                                   .MonitoredFenceValueArray = &one})),
+                     STATUS_SUCCESS);
+    test_copy(&opener, to.va, opened.va, MIB);
+    test_let_run(session);
+    test_copy(&maker, made.va, from.va, MIB);
+    assert_int_equal(
+        TEST_CALL(&maker, SignalSynchronizationObjectFromGpu,
+                  &((D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU){.hContext = maker.context,
+                                                                .ObjectCount = 1,
+                                                                .ObjectHandleArray = &made_fence,
+                                                                .MonitoredFenceValueArray = &one})),
+        STATUS_SUCCESS);
+    test_wait_fence(&opener, opener.next_value);
+    test_expect(target, MIB, 4);
+    /* The fence alone orders what has nothing else in common. */
+    test_wait_fence(&maker, test_copy(&maker, made.va, from.va, MIB));
+    assert_int_equal(
+        TEST_CALL(&maker, SignalSynchronizationObjectFromGpu,
+                  &((D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU){.hContext = maker.context,
+                                                                .ObjectCount = 1,
+                                                                .ObjectHandleArray = &made_fence,
+                                                                .MonitoredFenceValueArray = &two})),
+        STATUS_SUCCESS);
+    assert_int_equal(
+        TEST_CALL(&opener, WaitForSynchronizationObjectFromCpu,
+                  &((D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){.hDevice = opener.device,
+                                                                 .ObjectCount = 1,
+                                                                 .ObjectHandleArray = &opened_fence,
+                                                                 .FenceValueArray = &two})),
+        STATUS_SUCCESS);
+    assert_int_equal(test_evict(&maker, &made), STATUS_SUCCESS);
+    test_client_close(&maker);
+    test_expect(target, MIB, 4);
+    test_client_close(&opener);
+    d3dkmt_nt_handle_closed(session->front, name);
+    d3dkmt_nt_handle_closed(session->front, other_name);
+    d3dkmt_nt_handle_closed(session->front, fence_name);
+    finish(session);
+    free(source);
+    free(target);
+}
+
+static void what_processes_share_is_one_allocation_of_the_record(void **state)
+{
+    test_on_board(LOCAL_BYTES, share);
+    /* a1 and a2 are command buffers; a3 and a4 were made to be shared, and a3 is. */
+    last_line("alloc a3 size=1048576 device=d1 segments=local flags=shared\n");
+    last_line("alloc a4 size=1048576 device=d1 segments=local\n");
+    assert_null(strstr(text, "alloc a5 size=1048576 device=d2 segments=local"));
+    assert_true(strstr(text, "wait c1") < text + last_line("submit c2 a3@0+1048576:r"));
+    assert_true(last_line("submit c2 ") < last_line("submit c1 "));
+    assert_true(last_line("submit c1 ") < last_line("wait c1"));
+    assert_true(last_line("submit c2 ") < last_line("free a3"));
+    assert_true(last_line("free a4") < last_line("free a3"));
+    play(text);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +486,7 @@ int main(void)
         cmocka_unit_test(what_is_destroyed_behind_held_work_is_freed_behind_it),
         cmocka_unit_test(work_over_mappings_side_by_side_is_lawful_and_in_the_record),
         cmocka_unit_test(work_of_hardware_queues_is_in_the_record),
+        cmocka_unit_test(what_processes_share_is_one_allocation_of_the_record),
         cmocka_unit_test(work_that_went_with_its_queue_is_not_in_the_record),
     };
 

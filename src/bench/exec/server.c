@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "bench/exec/server.h"
 
+#include "base/bits.h"
 #include "bench/board/gpu_plugin.h"
 #include "bench/exec/client_place.h"
 #include "bench/exec/lanes.h"
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -42,12 +44,21 @@
 /* What happens on the machine between two looks at the sockets. */
 #define STEPS_A_ROUND 64u
 
+/* Descriptors of the server, where the system allows so many. */
+#define MOST_FILES 65536u
+
 /* How long it sleeps where something must be looked at that says nothing by itself. */
 #define LOOK_NS UINT64_C(20000000)
 
 _Static_assert(EXEC_MOST_SPIN_US *UINT64_C(1000) == LANE_MOST_SPIN_NS, "one limit");
 
-enum source_kind { SOURCE_LISTENER, SOURCE_PROGRAM, SOURCE_CHANNEL, SOURCE_CLIENT };
+enum source_kind {
+    SOURCE_LISTENER,
+    SOURCE_PROGRAM,
+    SOURCE_CHANNEL,
+    SOURCE_CLIENT,
+    SOURCE_NT_HANDLE
+};
 
 enum channel_kind { CHANNEL_NEW, CHANNEL_PROCESS, CHANNEL_THREAD };
 
@@ -85,6 +96,25 @@ struct channel {
     uint64_t *answer;
     size_t answer_bytes, sent;
     int answer_file; /* goes along with its first byte; -1: none */
+    bool owns_answer_file;
+};
+
+/*
+ * What an NT handle of clients is: the writing end of a pipe, whose reading end is here.
+ *
+ * A pipe, because the kernel says when the last copy of the other end is closed, wherever copies
+ * have gone; because nothing that anybody does with an end looks like that from here, as with a
+ * socket, which can be shut down; and because no other file of a client has its number. That number
+ * is read from /proc/self/fd, which asks nothing of the file: what a client hands in may be one of
+ * a file system that never answers.
+ */
+struct nt_handle {
+    struct waiting_source end; /* first: of the pipe, here */
+    struct list link;
+    struct server *server;
+    uint64_t object; /* of the front, as d3dkmt_call.nt_object names it */
+    pid_t pid;       /* that has shared it */
+    char name[64];   /* "pipe:[NUMBER]" */
 };
 
 struct server {
@@ -101,8 +131,8 @@ struct server {
     /* Of the request that has starved longest: its number, the front's releases, since when. */
     uint64_t starved, releases, starved_ns, quiet_ns, demoted_ns;
     uint64_t trim_ns; /* when the last periodic notice was given */
-    struct list clients, channels;
-    unsigned client_count, channel_count;
+    struct list clients, channels, nt_handles;
+    unsigned client_count, channel_count, nt_handle_count;
 };
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -155,6 +185,14 @@ static void answer_with(struct channel *channel, uint32_t function, NTSTATUS sta
     answer(channel, message, header.bytes, file);
 }
 
+static void drop_answer_file(struct channel *channel)
+{
+    if (channel->owns_answer_file && channel->answer_file >= 0)
+        close(channel->answer_file);
+    channel->owns_answer_file = false;
+    channel->answer_file = -1;
+}
+
 /* False: the channel is broken, or has to wait. */
 static void send_answer(struct channel *channel)
 {
@@ -183,7 +221,7 @@ static void send_answer(struct channel *channel)
             break_channel(channel);
             return;
         }
-        channel->answer_file = -1;
+        drop_answer_file(channel);
         channel->sent += (size_t)sent;
         if (channel->sent == channel->answer_bytes) {
             free(channel->answer);
@@ -200,18 +238,115 @@ static void free_message(struct channel *channel)
     channel->got = 0;
 }
 
+/* ---- NT handles ------------------------------------------------------------------------------ */
+
+static void name_of(int file, char name[64])
+{
+    char path[32];
+    ssize_t length;
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    length = readlink(path, name, 63);
+    name[length > 0 ? length : 0] = '\0';
+}
+
+/* 0: it is none. */
+static uint64_t object_named_by(const struct server *server, int file)
+{
+    const struct nt_handle *handle;
+    char name[64];
+
+    if (file < 0)
+        return 0;
+    name_of(file, name);
+    list_for_each (handle, &server->nt_handles, struct nt_handle, link) {
+        if (strcmp(handle->name, name) == 0)
+            return handle->object;
+    }
+    return 0;
+}
+
+/* Nobody has a copy of it any more. */
+static void end_nt_handle(struct nt_handle *handle)
+{
+    struct server *server = handle->server;
+
+    waiting_remove(&server->waiting, &handle->end);
+    close(handle->end.file);
+    list_remove(&handle->link);
+    server->nt_handle_count--;
+    d3dkmt_nt_handle_closed(server->session->front, handle->object);
+    free(handle);
+}
+
+static unsigned nt_handles_of(const struct server *server, pid_t pid)
+{
+    const struct nt_handle *handle;
+    unsigned count = 0;
+
+    list_for_each (handle, &server->nt_handles, struct nt_handle, link)
+        count += handle->pid == pid;
+    return count;
+}
+
+/* The end for the client; -1: there can be no more, and the object is let go. */
+static int give_nt_handle(struct server *server, pid_t pid, uint64_t object)
+{
+    struct nt_handle *handle = server->nt_handle_count < EXEC_MOST_NT_HANDLES &&
+                                       nt_handles_of(server, pid) < EXEC_MOST_NT_HANDLES_A_PROCESS
+                                   ? calloc(1, sizeof *handle)
+                                   : NULL;
+    int ends[2];
+
+    if (!handle || pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
+        free(handle);
+        d3dkmt_nt_handle_closed(server->session->front, object);
+        return -1;
+    }
+    /* No event is asked for: that all copies are closed comes unasked. */
+    handle->end = (struct waiting_source){.kind = SOURCE_NT_HANDLE, .file = ends[0]};
+    handle->server = server;
+    handle->object = object;
+    handle->pid = pid;
+    name_of(ends[1], handle->name);
+    list_push_back(&server->nt_handles, &handle->link);
+    server->nt_handle_count++;
+    if (waiting_add(&server->waiting, &handle->end))
+        return ends[1];
+    close(ends[1]);
+    end_nt_handle(handle);
+    return -1;
+}
+
+/* What a call has shared, for its answer; the status says if there is none after all. */
+static int share(struct channel *channel, struct d3dkmt_call *call)
+{
+    int file = -1;
+
+    if (call->function != D3DKMT_FN_ShareObjects || !NT_SUCCESS(call->status))
+        return -1;
+    file = give_nt_handle(channel->server, channel->pid, call->nt_object);
+    if (file < 0)
+        call->status = STATUS_NO_MEMORY;
+    return file;
+}
+
 static void call_ended(struct d3dkmt_call *call)
 {
     struct channel *channel = call->context;
     const size_t bytes = thunk_answer_bytes(call->function, call->arguments);
     uint64_t *message = bytes ? calloc(1, bytes) : NULL;
+    const int file = share(channel, call);
 
     channel->is_calling = false;
+    channel->owns_answer_file = file >= 0;
     if (message &&
         thunk_pack_answer(call->function, call->arguments, call->status, message, bytes)) {
-        answer(channel, message, bytes, -1);
+        answer(channel, message, bytes, file);
     } else {
         free(message);
+        if (file >= 0)
+            close(file);
         break_channel(channel);
     }
     free_message(channel);
@@ -355,6 +490,7 @@ static void join(struct channel *channel, const struct protocol_join *request)
 {
     struct protocol_joined joined = {
         .window_bytes = CLIENT_WINDOW_BYTES,
+        .views_start = CLIENT_VIEWS_START,
         .luid_low = EXEC_LUID_LOW,
         .luid_high = EXEC_LUID_HIGH,
         .description = "Drydock Virtual Render",
@@ -415,11 +551,32 @@ static void join_thread(struct channel *channel, const struct protocol_thread *r
     answer_with(channel, PROTOCOL_THREAD, STATUS_SUCCESS, NULL, 0, -1);
 }
 
+/* What the client is to map at an address that a call has given it. */
+static void tell_view(struct channel *channel, const struct protocol_view *request)
+{
+    struct protocol_viewed viewed = {0};
+    struct client_view view;
+
+    if (!client_memory_find_view(&channel->client->memory, request->address, &view)) {
+        answer_with(channel, PROTOCOL_VIEW, STATUS_NOT_FOUND, NULL, 0, -1);
+        return;
+    }
+    viewed.bytes = view.bytes;
+    answer_with(channel, PROTOCOL_VIEW, STATUS_SUCCESS, &viewed, sizeof viewed, view.file);
+}
+
 static void make_call(struct channel *channel)
 {
+    struct server *server = channel->server;
     unsigned function;
 
-    channel->call = (struct d3dkmt_call){.ended = call_ended, .context = channel};
+    channel->call = (struct d3dkmt_call){.ended = call_ended,
+                                         .context = channel,
+                                         .nt_object = object_named_by(server, channel->given),
+                                         .takes_nt_handle = true};
+    if (channel->given >= 0)
+        close(channel->given);
+    channel->given = -1;
     if (!thunk_open(channel->message, channel->header.bytes, &function, &channel->call.arguments)) {
         channel->server->shared->counts.refused_messages++;
         break_channel(channel);
@@ -442,6 +599,12 @@ static void take_message(struct channel *channel)
     const void *body = (const char *)channel->message + sizeof channel->header;
 
     channel->server->shared->counts.messages++;
+    if (channel->kind == CHANNEL_THREAD && channel->header.function == PROTOCOL_VIEW &&
+        is_of_size(channel, sizeof(struct protocol_view))) {
+        tell_view(channel, body);
+        free_message(channel);
+        return;
+    }
     if (channel->kind == CHANNEL_THREAD) {
         make_call(channel); /* which keeps the message until it has ended */
         return;
@@ -616,6 +779,7 @@ static void drop_broken(struct server *server)
         list_remove(&channel->link);
         server->channel_count--;
         close(channel->file);
+        drop_answer_file(channel);
         if (channel->given >= 0)
             close(channel->given);
         free(channel->message);
@@ -671,8 +835,25 @@ bool exec_set_environment(const char *socket_path, const char *library_dir)
            put_first("LD_LIBRARY_PATH", library_dir) && set_preload(library_dir);
 }
 
+/*
+ * What clients share costs descriptors here, one for each: the server has as many as it may. Gives
+ * the limit as it was, which is the program's.
+ */
+static struct rlimit raise_file_limit(void)
+{
+    struct rlimit before, more;
+
+    if (getrlimit(RLIMIT_NOFILE, &before))
+        return (struct rlimit){0};
+    more = before;
+    more.rlim_cur = min_u64(max_u64(before.rlim_cur, MOST_FILES), before.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &more);
+    return before;
+}
+
 static bool start_program(struct server *server)
 {
+    const struct rlimit limit = raise_file_limit();
     const struct exec_server_config *config = &server->shared->config;
     posix_spawn_file_actions_t actions;
     int error = ENOMEM;
@@ -684,6 +865,8 @@ static bool start_program(struct server *server)
         error = posix_spawnp(&server->program, config->program[0], &actions, NULL, config->program,
                              environ);
     posix_spawn_file_actions_destroy(&actions);
+    if (!error && limit.rlim_cur)
+        prlimit(server->program, RLIMIT_NOFILE, &limit, NULL);
     if (error)
         snprintf(server->shared->error, sizeof server->shared->error, "cannot start '%s': %s",
                  config->program[0], strerror(error));
@@ -755,6 +938,9 @@ static void hear_sockets(struct server *server)
             break;
         case SOURCE_CLIENT:
             close_client((struct client *)ready[i].source);
+            break;
+        case SOURCE_NT_HANDLE:
+            end_nt_handle((struct nt_handle *)ready[i].source);
             break;
         }
     }
@@ -1008,6 +1194,7 @@ static void play_session(struct exec_server *shared)
 
     list_init(&server.clients);
     list_init(&server.channels);
+    list_init(&server.nt_handles);
     exec_find_store(shared->config.driver, shared->session.store, sizeof shared->session.store);
     if (listen_at(&server, shared->config.socket_path)) {
         serve_program(&server);
@@ -1017,6 +1204,8 @@ static void play_session(struct exec_server *shared)
     list_for_each (channel, &server.channels, struct channel, link)
         break_channel(channel);
     drop_broken(&server);
+    while (!list_is_empty(&server.nt_handles))
+        end_nt_handle(list_first_entry(&server.nt_handles, struct nt_handle, link));
     if (server.is_waiting)
         waiting_close(&server.waiting);
     shared->counts.looks = server.waiting.patience.looks;
@@ -1031,6 +1220,8 @@ static void play(void *context, const struct run_board *board)
     struct seen seen;
 
     shared->session.notify = notify;
+    if (getrandom(&shared->session.secret, sizeof shared->session.secret, 0) < 0)
+        shared->session.secret = (uint64_t)getpid();
     begin_seeing(shared, &seen, board);
     if (NT_SUCCESS(exec_session_open(&shared->session, board)))
         play_session(shared);

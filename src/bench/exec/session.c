@@ -134,7 +134,7 @@ static void record_references(struct recorder_case *recorder, const struct d3dkm
 {
     for (unsigned i = 0; i < deed->count; i++) {
         void *client;
-        const D3DKMT_HANDLE handle = d3dkmt_handle_of(deed->allocations[i], &client);
+        const D3DKMT_HANDLE handle = d3dkmt_handle_of(deed->allocations[i], deed->device, &client);
 
         recorder_case_refer(recorder, client, handle, is_gain);
     }
@@ -216,7 +216,7 @@ static void tell_seers(const struct exec_session *session, enum d3dkmt_moment mo
     struct client_call made = {0};
 
     if (call)
-        made = (struct client_call){call->function, call->arguments, call->status};
+        made = (struct client_call){call->function, call->arguments, call->status, call->nt_object};
     if (moment == D3DKMT_CLOSED) {
         if (session->rules)
             client_rules_closed(session->rules, client);
@@ -270,6 +270,7 @@ NTSTATUS exec_session_open(struct exec_session *session, const struct run_board 
         .services = machine_services(board->machine),
         .vidmm = board->vidmm,
         .luid = {.LowPart = EXEC_LUID_LOW, .HighPart = EXEC_LUID_HIGH},
+        .secret = session->secret,
         .wddm = miniport_raw_wddm(miniport_interface_version(board->miniport)),
         .witness = board->check || session->recorder ? tell_others : NULL,
         .witness_context = session,

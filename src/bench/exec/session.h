@@ -25,6 +25,7 @@ struct exec_session {
     struct d3dkmt *front;
     char store[1024]; /* where the driver's files are; "": nowhere */
     uint64_t next_watch_ns;
+    uint64_t secret;           /* the guest's, of struct d3dkmt_config */
     struct client_calls calls; /* in the run's record */
     /* The guest's, set before the session is opened: who hears of calls; NULL: nobody. */
     struct seen *seen;

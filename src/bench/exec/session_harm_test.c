@@ -261,6 +261,51 @@ static bool is_left_out(unsigned function, struct rng *rng)
            rng_below(rng, 400);
 }
 
+/* A resource that one process has made and another one has opened: its allocation there. */
+static D3DKMT_HANDLE share_between(struct test_client *maker, struct test_client *opener)
+{
+    struct sgpu_umd_allocation data = {
+        .version = SGPU_UMD_VERSION, .flags = SGPU_UMD_CPU_VISIBLE, .bytes = MIB};
+    D3DDDI_ALLOCATIONINFO2 info = {.pPrivateDriverData = &data,
+                                   .PrivateDriverDataSize = sizeof data};
+    D3DKMT_CREATEALLOCATION create = {
+        .hDevice = maker->device,
+        .NumAllocations = 1,
+        .pAllocationInfo2 = &info,
+        .Flags = {{{.CreateResource = 1, .CreateShared = 1, .NtSecuritySharing = 1}}}};
+    D3DDDI_OPENALLOCATIONINFO2 opened = {0};
+    D3DKMT_OPENRESOURCEFROMNTHANDLE open = {.hDevice = opener->device,
+                                            .NumAllocations = 1,
+                                            .pOpenAllocationInfo2 = &opened,
+                                            .pTotalPrivateDriverDataBuffer = &data,
+                                            .TotalPrivateDriverDataBufferSize = sizeof data};
+    THUNK_SHARE_OBJECTS share = {.cObjects = 1, .hObjects = &create.hResource};
+    uint64_t named = 0;
+
+    assert_int_equal(TEST_CALL(maker, CreateAllocation2, &create), STATUS_SUCCESS);
+    assert_int_equal(test_call_by(maker, D3DKMT_FN_ShareObjects, &share, &named), STATUS_SUCCESS);
+    assert_int_equal(test_call_by(opener, D3DKMT_FN_OpenResourceFromNtHandle, &open, &named),
+                     STATUS_SUCCESS);
+    return opened.hAllocation;
+}
+
+/* The same of a fence. */
+static D3DKMT_HANDLE share_fence_between(struct test_client *maker, struct test_client *opener)
+{
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = {.hDevice = maker->device,
+                                                  .Info.Type = D3DDDI_MONITORED_FENCE};
+    D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 open = {.hDevice = opener->device};
+    THUNK_SHARE_OBJECTS share = {.cObjects = 1, .hObjects = &create.hSyncObject};
+    uint64_t named = 0;
+
+    create.Info.Flags.Shared = create.Info.Flags.NtSecuritySharing = 1;
+    assert_int_equal(TEST_CALL(maker, CreateSynchronizationObject2, &create), STATUS_SUCCESS);
+    assert_int_equal(test_call_by(maker, D3DKMT_FN_ShareObjects, &share, &named), STATUS_SUCCESS);
+    assert_int_equal(test_call_by(opener, D3DKMT_FN_OpenSyncObjectFromNtHandle2, &open, &named),
+                     STATUS_SUCCESS);
+    return open.hSyncObject;
+}
+
 static void make_and_hear_noise(struct exec_session *session)
 {
     static uint64_t seed;
@@ -268,6 +313,9 @@ static void make_and_hear_noise(struct exec_session *session)
     struct test_client client, other;
     struct test_buffer buffers[4], theirs;
     uint64_t calls = 0, succeeded;
+    static uint64_t named[20000];
+    size_t named_count = 0;
+    D3DKMT_HANDLE shared[4];
     uint8_t *seen;
     struct rng rng;
 
@@ -283,6 +331,10 @@ static void make_and_hear_noise(struct exec_session *session)
             STATUS_SUCCESS);
         test_map(&client, &buffers[i], 0);
     }
+    shared[0] = share_between(&other, &client);
+    shared[1] = share_fence_between(&other, &client);
+    shared[2] = share_between(&client, &client);
+    shared[3] = share_fence_between(&client, &other);
     for (unsigned i = 0; i < 20000; i++) {
         const uint32_t handles[] = {client.adapter,
                                     client.device,
@@ -296,11 +348,23 @@ static void make_and_hear_noise(struct exec_session *session)
                                     buffers[2].handle,
                                     buffers[3].handle,
                                     theirs.handle,
+                                    shared[0],
+                                    shared[1],
+                                    shared[2],
+                                    shared[3],
                                     (uint32_t)rng_below(&rng, 4096)};
 
         noise = calloc(1, sizeof *noise);
-        if (!make_noise(noise, &rng, handles, sizeof handles / sizeof handles[0]) ||
-            is_left_out(noise->call.function, &rng) || d3dkmt_call(client.process, &noise->call)) {
+        if (!make_noise(noise, &rng, handles, sizeof handles / sizeof handles[0])) {
+            free(noise);
+            continue;
+        }
+        noise->call.nt_object = rng_below(&rng, 5);
+        noise->call.takes_nt_handle = true;
+        if (is_left_out(noise->call.function, &rng) || d3dkmt_call(client.process, &noise->call)) {
+            if (noise->call.function == D3DKMT_FN_ShareObjects && noise->call.process &&
+                NT_SUCCESS(noise->call.status))
+                named[named_count++] = noise->call.nt_object;
             free(noise);
         } else {
             noise->next = first;
@@ -323,6 +387,10 @@ static void make_and_hear_noise(struct exec_session *session)
     /* Nobody else has noticed. */
     test_expect(seen, MIB, seed);
     test_client_close(&other);
+    while (named_count)
+        d3dkmt_nt_handle_closed(session->front, named[--named_count]);
+    for (uint64_t name = 1; name <= 4; name++)
+        d3dkmt_nt_handle_closed(session->front, name);
 }
 
 static void any_well_formed_call_gets_a_status_and_harms_nobody_else(void **state)

@@ -155,17 +155,41 @@ static void ended(struct d3dkmt_call *call)
     *(bool *)call->context = true;
 }
 
-NTSTATUS test_call(struct test_client *client, enum d3dkmt_function function, void *arguments)
+NTSTATUS test_call_by(struct test_client *client, enum d3dkmt_function function, void *arguments,
+                      uint64_t *nt_object)
 {
     bool has_ended = false;
-    struct d3dkmt_call call = {
-        .function = function, .arguments = arguments, .ended = ended, .context = &has_ended};
+    struct d3dkmt_call call = {.function = function,
+                               .arguments = arguments,
+                               .ended = ended,
+                               .context = &has_ended,
+                               .nt_object = *nt_object,
+                               .takes_nt_handle = true};
 
-    if (d3dkmt_call(client->process, &call))
-        return call.status;
-    while (!has_ended)
-        assert_true(exec_step(client->session));
+    if (!d3dkmt_call(client->process, &call)) {
+        while (!has_ended)
+            assert_true(exec_step(client->session));
+    }
+    *nt_object = call.nt_object;
     return call.status;
+}
+
+NTSTATUS test_call(struct test_client *client, enum d3dkmt_function function, void *arguments)
+{
+    uint64_t none = 0;
+
+    return test_call_by(client, function, arguments, &none);
+}
+
+void *test_see(struct test_client *client, void *address)
+{
+    struct client_view view;
+
+    if (client_memory_find_view(&client->memory, (uintptr_t)address, &view))
+        assert_ptr_equal(
+            mmap(address, view.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, view.file, 0),
+            address);
+    return address;
 }
 
 void test_let_run(struct exec_session *session)
@@ -309,7 +333,7 @@ void *test_lock(struct test_client *client, const struct test_buffer *buffer)
 
     assert_int_equal(TEST_CALL(client, Lock2, &lock), STATUS_SUCCESS);
     assert_non_null(lock.pData);
-    return lock.pData;
+    return test_see(client, lock.pData);
 }
 
 uint64_t test_copy(struct test_client *client, uint64_t to_va, uint64_t from_va, uint64_t bytes)

@@ -69,6 +69,11 @@ void test_client_close(struct test_client *client);
 
 /* The function of this name with these arguments; lets the machine run until it has ended. */
 NTSTATUS test_call(struct test_client *client, enum d3dkmt_function function, void *arguments);
+/* The same with an NT handle, in or out: what it names (d3dkmt_call.nt_object). */
+NTSTATUS test_call_by(struct test_client *client, enum d3dkmt_function function, void *arguments,
+                      uint64_t *nt_object);
+/* What others see, too, is mapped at the address, which a call has given. */
+void *test_see(struct test_client *client, void *address);
 #define TEST_CALL(client, name, arguments) test_call(client, D3DKMT_FN_##name, arguments)
 
 /* Lets the machine run until nothing is left to do. */

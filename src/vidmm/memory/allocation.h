@@ -158,6 +158,7 @@ struct vidmm_allocation {
     bool wants_unmap_notice : 1;     /* NotifyIoMmuUnmap */
     bool uses_alternate_va : 1;      /* UseAlternateVA, until the driver refuses a range */
     bool is_dma_buffer : 1;    /* of a context, in an aperture; no allocation of the driver's */
+    bool is_orphan : 1;        /* its device has closed it, and may be gone (sharing.c) */
     uint8_t eviction_aperture; /* id of the aperture it leaves through; 0: directly */
     NTSTATUS fetch_status;     /* of a fetch that failed, until a lock has told */
     uint32_t *host_slots;      /* of the CPU host aperture, one a page, while locked; or NULL */

@@ -75,7 +75,8 @@ NTSTATUS vidmm_allocation_open(struct vidmm_device *device, struct vidmm_allocat
         return vidmm->refusal;
     if (allocation_current(allocation)->is_destroyed)
         return STATUS_INVALID_HANDLE;
-    if (device == allocation->device || find_opening(allocation, device))
+    if ((device == allocation->device && !allocation->is_orphan) ||
+        find_opening(allocation, device))
         return STATUS_INVALID_PARAMETER;
     opening = base_alloc(vidmm->services, sizeof *opening);
     copy = private_data_bytes ? base_alloc(vidmm->services, private_data_bytes) : NULL;
@@ -115,6 +116,27 @@ NTSTATUS vidmm_allocation_close(struct vidmm_device *device, struct vidmm_alloca
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
     close_opening(opening);
     return STATUS_SUCCESS;
+}
+
+NTSTATUS vidmm_allocation_leave(struct vidmm_allocation *allocation)
+{
+    struct vidmm_device *device = allocation->device;
+    DXGKARG_CLOSEALLOCATION close = {.NumAllocations = 1,
+                                     .pOpenHandleList = &allocation->device_handle};
+
+    if (allocation->is_orphan || allocation_current(allocation)->is_destroyed)
+        return STATUS_INVALID_PARAMETER;
+    if (device->submission_count)
+        return STATUS_GRAPHICS_ALLOCATION_BUSY;
+    miniport_close_allocation(device->vidmm->miniport, device->driver_device, &close);
+    allocation->device_handle = NULL;
+    allocation->is_orphan = true;
+    return STATUS_SUCCESS;
+}
+
+HANDLE opening_owner(const struct vidmm_allocation *allocation)
+{
+    return allocation->openings ? allocation->openings->device->driver_device : NULL;
 }
 
 void openings_close_of_allocation(struct vidmm_allocation *allocation)

@@ -18,9 +18,12 @@ HANDLE opening_handle_in(const struct vidmm_allocation *allocation,
 static inline HANDLE allocation_handle_in(const struct vidmm_allocation *allocation,
                                           const struct vidmm_device *device)
 {
-    return device == allocation->device ? allocation->device_handle
-                                        : opening_handle_in(allocation, device);
+    return device == allocation->device && !allocation->is_orphan
+               ? allocation->device_handle
+               : opening_handle_in(allocation, device);
 }
+/* The driver's device that owns an allocation whose own device has left it; NULL: nobody. */
+HANDLE opening_owner(const struct vidmm_allocation *allocation);
 void openings_close_of_allocation(struct vidmm_allocation *allocation);
 void openings_close_of_device(struct vidmm_device *device);
 

@@ -5,6 +5,7 @@
 #include "vidmm/memory/sharing.h"
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
+#include "vidmm/work/client.h"
 
 #include "base/bits.h"
 #include "miniport/miniport.h"
@@ -114,10 +115,47 @@ static void openings_that_are_left_go_with_the_allocation_or_the_device(void **s
     rig_free(rig);
 }
 
+/* The device that made it closes it and goes; who has it open has it, until it is destroyed. */
+static void an_allocation_outlives_the_device_that_made_it(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig *rig = rig_with_ledger(model);
+        struct rig_request request = {.bytes = PAGE_BYTES, .preferred = {1}};
+        struct vidmm_device *maker;
+        struct rig_object object;
+
+        assert_int_equal(vidmm_device_create(rig->process, &maker), STATUS_SUCCESS);
+        assert_int_equal(rig_try_object(rig, maker, &request, &object), STATUS_SUCCESS);
+        assert_int_equal(vidmm_allocation_open(rig->device, object.allocation, NULL, 0),
+                         STATUS_SUCCESS);
+        assert_int_equal(vidmm_allocation_leave(object.allocation), STATUS_SUCCESS);
+        assert_int_equal(vidmm_allocation_leave(object.allocation), STATUS_INVALID_PARAMETER);
+        assert_int_equal(ledger.closes, 1);
+        assert_null(allocation_handle_in(object.allocation, maker));
+        assert_ptr_equal(allocation_owner(object.allocation), rig->device->driver_device);
+        /* It may open what it has left. */
+        assert_int_equal(vidmm_allocation_open(maker, object.allocation, NULL, 0), STATUS_SUCCESS);
+        assert_ptr_equal(allocation_handle_in(object.allocation, maker), ledger.last_open);
+        vidmm_device_destroy(maker);
+        assert_int_equal(ledger.closes, 2);
+        assert_int_equal(vidmm_allocation_close(rig->device, object.allocation), STATUS_SUCCESS);
+        assert_null(allocation_owner(object.allocation));
+        assert_int_equal(vidmm_allocation_open(rig->device, object.allocation, NULL, 0),
+                         STATUS_SUCCESS);
+        assert_int_equal(ledger.destroys, 0);
+        rig_destroy_object(rig, &object);
+        rig_drain(rig);
+        assert_int_equal(ledger.destroys, 1);
+        assert_true(vidmm_check(rig->vidmm));
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_allocation_is_opened_once_in_each_other_device),
+        cmocka_unit_test(an_allocation_outlives_the_device_that_made_it),
         cmocka_unit_test(openings_that_are_left_go_with_the_allocation_or_the_device),
     };
 

@@ -211,7 +211,8 @@ void vidmm_device_destroy(struct vidmm_device *device)
 
     ASSERT(list_is_empty(&device->contexts));
     list_for_each (allocation, &device->allocations, struct vidmm_allocation, device_link)
-        ASSERT(allocation_is_internal(allocation)); /* the client's are destroyed */
+        ASSERT(allocation_is_internal(allocation) || /* the client's are destroyed, or left */
+               allocation->is_orphan);
     ASSERT(!device->submission_count);
     openings_close_of_device(device);
     miniport_destroy_device(vidmm->miniport, device->driver_device);

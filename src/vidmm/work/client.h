@@ -11,6 +11,7 @@
 #define VIDMM_CLIENT_H
 
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/sharing.h"
 #include "vidmm/paging/monitored_fence.h"
 #include "vidmm/residency/budget.h"
 #include "vidmm/residency/turns.h"
@@ -80,7 +81,9 @@ struct vidmm_context {
 /* The device that an aperture operation names: nobody's for the primary (APER-006). */
 static inline HANDLE allocation_owner(const struct vidmm_allocation *allocation)
 {
-    return allocation->is_primary ? NULL : allocation->device->driver_device;
+    return allocation->is_primary  ? NULL
+           : allocation->is_orphan ? opening_owner(allocation)
+                                   : allocation->device->driver_device;
 }
 
 #endif

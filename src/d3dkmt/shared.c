@@ -1,0 +1,228 @@
+/*
+ * Shared objects: resources and monitored fences that devices of several processes have.
+ *
+ * An object lives as long as somebody has it: a resource, an allocation or a fence of a process, or
+ * an NT handle. The manager's allocations of a resource belong to the process that has made it;
+ * when that one has closed them, or is gone, they stay for the others, and so does what the manager
+ * knows of the process (vidmm_allocation_leave()).
+ */
+#include "d3dkmt/front.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+/* A handle of no process: theirs are smaller (MOST_HANDLES). */
+#define GLOBAL_BIT 0x40000000u
+
+static D3DKMT_HANDLE choose_global(const struct shared *shared)
+{
+    const uint64_t number = hash_u64(shared->front->config.secret ^ hash_u64(shared->name));
+
+    return (D3DKMT_HANDLE)(number & (GLOBAL_BIT - 1)) | GLOBAL_BIT;
+}
+
+struct shared *shared_find(struct d3dkmt *front, enum object_type type, uint64_t nt_object,
+                           D3DKMT_HANDLE global)
+{
+    struct shared *shared;
+
+    list_for_each (shared, &front->shared, struct shared, link) {
+        if (shared->type == type &&
+            ((nt_object && shared->name == nt_object && shared->nt_handles) ||
+             (global && shared->global == global)))
+            return shared;
+    }
+    return NULL;
+}
+
+NTSTATUS shared_create(struct d3dkmt *front, enum object_type type, struct shared **out_shared)
+{
+    struct shared *shared = front_alloc(front, sizeof *shared);
+
+    *out_shared = shared;
+    if (!shared)
+        return STATUS_NO_MEMORY;
+    shared->front = front;
+    shared->type = type;
+    shared->name = ++front->shared_objects;
+    shared->users = 1;
+    list_push_back(&front->shared, &shared->link);
+    return STATUS_SUCCESS;
+}
+
+/* NULL also where there are none. False: no memory. */
+static bool copy(struct d3dkmt *front, const void *data, UINT bytes, void **out_copy)
+{
+    *out_copy = bytes ? front_alloc(front, bytes) : NULL;
+    if (*out_copy)
+        memcpy(*out_copy, data, bytes);
+    return !bytes || *out_copy;
+}
+
+NTSTATUS shared_describe(struct shared *shared, struct d3dkmt_process *creator,
+                         const D3DKMT_CREATEALLOCATION *arguments)
+{
+    struct d3dkmt *front = shared->front;
+
+    shared->creator = creator;
+    creator->shared_count++;
+    if (!arguments->Flags.NtSecuritySharing)
+        shared->global = choose_global(shared);
+    shared->memories =
+        base_alloc_array(front->services, arguments->NumAllocations, sizeof *shared->memories);
+    if (!shared->memories)
+        return STATUS_NO_MEMORY;
+    shared->count = arguments->NumAllocations;
+    for (UINT i = 0; i < shared->count; i++) {
+        shared->memories[i].shared = shared;
+        list_init(&shared->memories[i].openings);
+    }
+    for (UINT i = 0; i < shared->count; i++) {
+        const D3DDDI_ALLOCATIONINFO2 *info = &arguments->pAllocationInfo2[i];
+        struct memory *memory = &shared->memories[i];
+
+        if (!copy(front, info->pPrivateDriverData, info->PrivateDriverDataSize,
+                  &memory->private_data))
+            return STATUS_NO_MEMORY;
+        memory->private_bytes = info->PrivateDriverDataSize;
+        shared->total_bytes += memory->private_bytes;
+    }
+    if (!copy(front, arguments->pPrivateRuntimeData, arguments->PrivateRuntimeDataSize,
+              &shared->runtime_data))
+        return STATUS_NO_MEMORY;
+    shared->runtime_bytes = arguments->PrivateRuntimeDataSize;
+    if (!copy(front, arguments->pPrivateDriverData, arguments->PrivateDriverDataSize,
+              &shared->driver_data))
+        return STATUS_NO_MEMORY;
+    shared->driver_bytes = arguments->PrivateDriverDataSize;
+    return STATUS_SUCCESS;
+}
+
+void memory_end(struct memory *memory)
+{
+    struct vidmm_allocation *handle = memory->handle;
+
+    if (!handle)
+        return;
+    memory->handle = NULL;
+    front_tell_of(memory->shared->front, D3DKMT_DEED_DESTROY, handle, STATUS_SUCCESS);
+    vidmm_allocation_destroy(handle);
+    memory->shared->front->releases++;
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+NTSTATUS shared_file_open(struct d3dkmt_process *process, uint64_t count,
+                          struct shared_file **out_file)
+{
+    struct d3dkmt *front = process->front;
+    const struct d3dkmt_board *board = &front->config.board;
+    struct shared_file *file =
+        process->file_count < MOST_FILES ? front_alloc(front, sizeof *file) : NULL;
+    NTSTATUS status;
+
+    *out_file = NULL;
+    if (!file)
+        return STATUS_NO_MEMORY;
+    status = board->open_file(board->context, process->client, count, &file->file);
+    if (!NT_SUCCESS(status)) {
+        front_free(front, file, sizeof *file);
+        return status;
+    }
+    file->payer = process;
+    process->file_count++;
+    list_push_back(&front->files, &file->link);
+    *out_file = file;
+    return STATUS_SUCCESS;
+}
+
+static void close_file(struct d3dkmt *front, struct shared_file *file)
+{
+    const struct d3dkmt_board *board = &front->config.board;
+
+    if (!file)
+        return;
+    board->close_file(board->context, file->file);
+    if (file->payer)
+        file->payer->file_count--;
+    list_remove(&file->link);
+    front_free(front, file, sizeof *file);
+}
+
+void shared_files_forget(struct d3dkmt_process *process)
+{
+    struct shared_file *file;
+
+    list_for_each (file, &process->front->files, struct shared_file, link) {
+        if (file->payer == process)
+            file->payer = NULL;
+    }
+}
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+static void free_memories(struct shared *shared)
+{
+    struct d3dkmt *front = shared->front;
+
+    for (UINT i = 0; i < shared->count; i++) {
+        struct memory *memory = &shared->memories[i];
+
+        memory_end(memory);
+        close_file(front, memory->file);
+        front_free(front, memory->private_data, memory->private_bytes);
+    }
+    if (shared->memories)
+        base_free_array(front->services, shared->memories, shared->count, sizeof *shared->memories);
+    front_free(front, shared->runtime_data, shared->runtime_bytes);
+    front_free(front, shared->driver_data, shared->driver_bytes);
+    if (shared->creator)
+        shared->creator->shared_count--;
+}
+
+static void free_if_unused(struct shared *shared)
+{
+    struct d3dkmt *front = shared->front;
+    const struct d3dkmt_board *board = &front->config.board;
+
+    if (shared->users || shared->nt_handles)
+        return;
+    list_remove(&shared->link);
+    if (shared->type == OBJECT_RESOURCE)
+        free_memories(shared);
+    if (shared->view)
+        board->release_file_page(board->context, shared->file->file, shared->page);
+    close_file(front, shared->file);
+    front_changed(front);
+    front_free(front, shared, sizeof *shared);
+}
+
+void shared_keep(struct shared *shared)
+{
+    shared->users++;
+}
+
+void shared_drop(struct shared *shared)
+{
+    shared->users--;
+    free_if_unused(shared);
+}
+
+void d3dkmt_nt_handle_closed(struct d3dkmt *front, uint64_t nt_object)
+{
+    struct shared *shared;
+
+    list_for_each (shared, &front->shared, struct shared, link) {
+        if (shared->name != nt_object || !shared->nt_handles)
+            continue;
+        shared->nt_handles--;
+        free_if_unused(shared);
+        return;
+    }
+}
+
+bool shared_is_last(const struct shared *shared, const struct memory *memory)
+{
+    return !shared->nt_handles && memory->openings.next == memory->openings.prev;
+}

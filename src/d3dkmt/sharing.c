@@ -1,0 +1,237 @@
+/*
+ * Calls that share resources and fences, and open shared resources.
+ *
+ * An NT handle of the arguments is not looked at: call->nt_object says what it names. Where nothing
+ * has that name the status is STATUS_INVALID_HANDLE. Opening is all or nothing.
+ */
+#include "d3dkmt/front.h"
+
+#include <string.h>
+
+/* ---- Sharing --------------------------------------------------------------------------------- */
+
+/* What a handle shares: a resource, by itself or by one of its allocations, or a fence. */
+static struct shared *shared_of(struct d3dkmt_process *process, D3DKMT_HANDLE handle)
+{
+    const struct resource *resource = handle_find(process, handle, OBJECT_RESOURCE);
+    const struct allocation *allocation = handle_find(process, handle, OBJECT_ALLOCATION);
+    const struct fence *fence = handle_find(process, handle, OBJECT_FENCE);
+
+    return resource     ? resource->shared
+           : allocation ? allocation->memory->shared
+           : fence      ? fence->page->shared
+                        : NULL;
+}
+
+/* False: allocations of it have been destroyed, for good. */
+static bool is_whole(const struct shared *shared)
+{
+    for (UINT i = 0; i < shared->count; i++) {
+        if (!shared->memories[i].handle)
+            return false;
+    }
+    return true;
+}
+
+NTSTATUS d3dkmt_ShareObjects(struct d3dkmt_call *call, THUNK_SHARE_OBJECTS *arguments)
+{
+    struct shared *shared;
+
+    call->nt_object = 0;
+    if (!arguments->cObjects || !arguments->hObjects)
+        return STATUS_INVALID_PARAMETER;
+    if (arguments->cObjects != 1) /* with a keyed mutex, which nobody has here */
+        return STATUS_NOT_SUPPORTED;
+    shared = shared_of(call->process, arguments->hObjects[0]);
+    if (!shared || shared->global || !is_whole(shared))
+        return STATUS_INVALID_PARAMETER;
+    if (!call->takes_nt_handle)
+        return STATUS_NOT_SUPPORTED;
+    shared->nt_handles++;
+    call->nt_object = shared->name;
+    return STATUS_SUCCESS;
+}
+
+/* ---- Resources ------------------------------------------------------------------------------- */
+
+/* What both forms of a query ask for. */
+struct query {
+    VOID *runtime_data;
+    UINT *runtime_bytes, *total_bytes, *driver_bytes, *count;
+};
+
+static NTSTATUS query(const struct shared *shared, const struct query *query)
+{
+    if (query->runtime_data && *query->runtime_bytes < shared->runtime_bytes)
+        return STATUS_INVALID_PARAMETER;
+    if (query->runtime_data && shared->runtime_bytes)
+        memcpy(query->runtime_data, shared->runtime_data, shared->runtime_bytes);
+    *query->runtime_bytes = shared->runtime_bytes;
+    *query->total_bytes = shared->total_bytes;
+    *query->driver_bytes = shared->driver_bytes;
+    *query->count = shared->count;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS d3dkmt_QueryResourceInfo(struct d3dkmt_call *call, D3DKMT_QUERYRESOURCEINFO *arguments)
+{
+    const struct shared *shared =
+        shared_find(call->process->front, OBJECT_RESOURCE, 0, arguments->hGlobalShare);
+
+    if (!shared || !handle_find(call->process, arguments->hDevice, OBJECT_DEVICE))
+        return STATUS_INVALID_PARAMETER;
+    return query(shared, &(struct query){.runtime_data = arguments->pPrivateRuntimeData,
+                                         .runtime_bytes = &arguments->PrivateRuntimeDataSize,
+                                         .total_bytes = &arguments->TotalPrivateDriverDataSize,
+                                         .driver_bytes = &arguments->ResourcePrivateDriverDataSize,
+                                         .count = &arguments->NumAllocations});
+}
+
+NTSTATUS
+d3dkmt_QueryResourceInfoFromNtHandle(struct d3dkmt_call *call,
+                                     D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE *arguments)
+{
+    const struct shared *shared =
+        shared_find(call->process->front, OBJECT_RESOURCE, call->nt_object, 0);
+
+    if (!shared)
+        return STATUS_INVALID_HANDLE;
+    if (!handle_find(call->process, arguments->hDevice, OBJECT_DEVICE))
+        return STATUS_INVALID_PARAMETER;
+    return query(shared, &(struct query){.runtime_data = arguments->pPrivateRuntimeData,
+                                         .runtime_bytes = &arguments->PrivateRuntimeDataSize,
+                                         .total_bytes = &arguments->TotalPrivateDriverDataSize,
+                                         .driver_bytes = &arguments->ResourcePrivateDriverDataSize,
+                                         .count = &arguments->NumAllocations});
+}
+
+/* Private data that goes to the caller; its buffer has room for it all. */
+struct room {
+    VOID *data;
+    UINT bytes;
+};
+
+static bool has_room(const struct room *room, UINT bytes)
+{
+    return !bytes || (room->data && room->bytes >= bytes);
+}
+
+/* What both forms of opening a resource have. */
+struct opening {
+    UINT count;
+    D3DDDI_OPENALLOCATIONINFO2 *infos;
+    struct room runtime, driver, total;
+    UINT *total_bytes;
+    D3DKMT_HANDLE *resource;
+};
+
+static void copy_out(const struct shared *shared, const struct opening *opening)
+{
+    uint8_t *at = opening->total.data;
+
+    if (shared->runtime_bytes)
+        memcpy(opening->runtime.data, shared->runtime_data, shared->runtime_bytes);
+    if (shared->driver_bytes)
+        memcpy(opening->driver.data, shared->driver_data, shared->driver_bytes);
+    for (UINT i = 0; i < shared->count; i++) {
+        const struct memory *memory = &shared->memories[i];
+
+        opening->infos[i].pPrivateDriverData = memory->private_bytes ? at : NULL;
+        opening->infos[i].PrivateDriverDataSize = memory->private_bytes;
+        opening->infos[i].GpuVirtualAddress = 0;
+        if (memory->private_bytes) {
+            memcpy(at, memory->private_data, memory->private_bytes);
+            at += memory->private_bytes;
+        }
+    }
+    *opening->total_bytes = shared->total_bytes;
+}
+
+static void undo_opening(struct resource *resource)
+{
+    struct allocation *allocation;
+
+    list_for_each (allocation, &resource->allocations, struct allocation, resource_link) {
+        if (!allocation->is_destroyed)
+            allocation_begin_destroy(allocation, false);
+    }
+    resource_free(resource);
+}
+
+static NTSTATUS open_resource(struct device *device, struct shared *shared,
+                              const struct opening *opening)
+{
+    struct resource *resource;
+    NTSTATUS status;
+
+    if (!device || opening->count != shared->count || !opening->infos ||
+        !has_room(&opening->runtime, shared->runtime_bytes) ||
+        !has_room(&opening->driver, shared->driver_bytes) ||
+        !has_room(&opening->total, shared->total_bytes) || !is_whole(shared))
+        return STATUS_INVALID_PARAMETER;
+    if (device->is_lost)
+        return STATUS_DEVICE_REMOVED;
+    status = resource_create(device, &resource);
+    if (!NT_SUCCESS(status))
+        return status;
+    resource->shared = shared;
+    shared_keep(shared);
+    for (UINT i = 0; i < shared->count && NT_SUCCESS(status); i++)
+        status =
+            allocation_open(device, resource, &shared->memories[i], &opening->infos[i].hAllocation);
+    if (!NT_SUCCESS(status)) {
+        undo_opening(resource);
+        for (UINT i = 0; i < shared->count; i++)
+            opening->infos[i].hAllocation = 0;
+        return status;
+    }
+    copy_out(shared, opening);
+    *opening->resource = resource->object.handle;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS d3dkmt_OpenResource(struct d3dkmt_call *call, D3DKMT_OPENRESOURCE *arguments)
+{
+    struct shared *shared =
+        shared_find(call->process->front, OBJECT_RESOURCE, 0, arguments->hGlobalShare);
+
+    arguments->hResource = 0;
+    if (!shared)
+        return STATUS_INVALID_PARAMETER;
+    return open_resource(
+        handle_find(call->process, arguments->hDevice, OBJECT_DEVICE), shared,
+        &(struct opening){
+            .count = arguments->NumAllocations,
+            .infos = arguments->pOpenAllocationInfo2,
+            .runtime = {arguments->pPrivateRuntimeData, arguments->PrivateRuntimeDataSize},
+            .driver = {arguments->pResourcePrivateDriverData,
+                       arguments->ResourcePrivateDriverDataSize},
+            .total = {arguments->pTotalPrivateDriverDataBuffer,
+                      arguments->TotalPrivateDriverDataBufferSize},
+            .total_bytes = &arguments->TotalPrivateDriverDataBufferSize,
+            .resource = &arguments->hResource});
+}
+
+NTSTATUS d3dkmt_OpenResourceFromNtHandle(struct d3dkmt_call *call,
+                                         D3DKMT_OPENRESOURCEFROMNTHANDLE *arguments)
+{
+    struct shared *shared = shared_find(call->process->front, OBJECT_RESOURCE, call->nt_object, 0);
+
+    arguments->hResource = 0;
+    arguments->hKeyedMutex = 0;
+    arguments->hSyncObject = 0;
+    if (!shared)
+        return STATUS_INVALID_HANDLE;
+    return open_resource(
+        handle_find(call->process, arguments->hDevice, OBJECT_DEVICE), shared,
+        &(struct opening){
+            .count = arguments->NumAllocations,
+            .infos = arguments->pOpenAllocationInfo2,
+            .runtime = {arguments->pPrivateRuntimeData, arguments->PrivateRuntimeDataSize},
+            .driver = {arguments->pResourcePrivateDriverData,
+                       arguments->ResourcePrivateDriverDataSize},
+            .total = {arguments->pTotalPrivateDriverDataBuffer,
+                      arguments->TotalPrivateDriverDataBufferSize},
+            .total_bytes = &arguments->TotalPrivateDriverDataBufferSize,
+            .resource = &arguments->hResource});
+}
