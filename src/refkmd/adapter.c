@@ -55,10 +55,7 @@ NTSTATUS NTAPI RefKmdAddDeviceIoMmu(IN_CONST_PDEVICE_OBJECT PhysicalDeviceObject
 
 NTSTATUS NTAPI RefKmdRemoveDevice(IN_CONST_PVOID MiniportDeviceContext)
 {
-    struct refkmd_adapter *adapter = MiniportDeviceContext;
-
-    refkmd_free(adapter->nodes);
-    refkmd_free(adapter);
+    refkmd_free(MiniportDeviceContext);
     return STATUS_SUCCESS;
 }
 
@@ -121,21 +118,6 @@ static BOOLEAN needs_memory_segments(const struct refkmd_adapter *adapter)
            !refkmd_tables_are_pages(adapter);
 }
 
-/* Those of an earlier start are taken again where there are as many. */
-static BOOLEAN prepare_nodes(struct refkmd_adapter *adapter)
-{
-    SIZE_T bytes = adapter->node_count * sizeof *adapter->nodes;
-
-    if (adapter->nodes && adapter->nodes_prepared == adapter->node_count) {
-        RtlZeroMemory(adapter->nodes, bytes);
-        return TRUE;
-    }
-    refkmd_free(adapter->nodes);
-    adapter->nodes = refkmd_alloc(bytes);
-    adapter->nodes_prepared = adapter->node_count;
-    return adapter->nodes != NULL;
-}
-
 static NTSTATUS read_board(struct refkmd_adapter *adapter)
 {
     UINT i;
@@ -164,8 +146,7 @@ static NTSTATUS read_board(struct refkmd_adapter *adapter)
     if (!NT_SUCCESS(refkmd_mmu_init(adapter)))
         return STATUS_NOT_SUPPORTED;
 
-    if (!prepare_nodes(adapter))
-        return STATUS_NO_MEMORY;
+    RtlZeroMemory(adapter->nodes, sizeof adapter->nodes);
     /* The board may have worked before: no translation and no fence of that time counts. */
     for (i = 0; i < adapter->node_count; i++) {
         refkmd_switch_on(adapter, i);
@@ -232,8 +213,6 @@ NTSTATUS NTAPI RefKmdStartDevice(IN_CONST_PVOID MiniportDeviceContext,
     return STATUS_SUCCESS;
 
 unmap_registers:
-    refkmd_free(adapter->nodes);
-    adapter->nodes = NULL;
     refkmd_depopulate(adapter);
     unmap_registers(adapter);
     return status;
@@ -250,7 +229,7 @@ NTSTATUS NTAPI RefKmdStopDevice(IN_CONST_PVOID MiniportDeviceContext)
         unmap_registers(adapter);
     }
     refkmd_unmap_own_memory(adapter);
-    for (i = 0; adapter->nodes && i < adapter->node_count; i++)
+    for (i = 0; i < REFKMD_MAX_NODES; i++)
         adapter->nodes[i].log = NULL; /* the kernel's, which gives another one after the start */
     refkmd_depopulate(adapter);
     return STATUS_SUCCESS;

@@ -151,8 +151,7 @@ struct refkmd_adapter {
     struct refkmd_native_fence *native_fences[SGPU_FENCES]; /* by number; NULL: free */
 
     /* Work under way (submit.c, interrupt.c, recovery.c). */
-    struct refkmd_node *nodes; /* node_count of them, from StartDevice on */
-    UINT nodes_prepared;       /* ... at the last one */
+    struct refkmd_node nodes[REFKMD_MAX_NODES];
 };
 
 #endif
