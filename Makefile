@@ -23,11 +23,15 @@ test: deps check-format
 	ctest --preset sanitizers -j 2
 	ctest --preset every-day-release -j 2
 
-# Every test with sanitizers, then the figures of bench-check: an hour on two processors that do nothing else.
+# Every test with sanitizers, what installs for others in the release build, then the figures of bench-check: an hour
+# on two processors that do nothing else.
 test-long: deps
 	cmake --preset sanitizers
 	cmake --build --preset sanitizers
+	cmake --preset release
+	cmake --build --preset release
 	ctest --preset long -j 2
+	ctest --preset long-release -j 2
 	$(MAKE) bench-check
 
 debug: deps

@@ -4,6 +4,7 @@
 #   label `release`               every day, in the release build: commands and scripts that sanitizers
 #                                 make many times slower, and what compiles but runs no code of ours
 #   label `long`                  by `make test-long` alone, which plays everything with sanitizers
+#   label `long-release`          by `make test-long` alone, in the release build: what installs for others
 
 set(release_tests
     ^cli/campaign ^cli/documents ^cli/hostile ^cli/json ^cli/ops ^cli/parallel ^cli/query ^cli/settings ^cli/watch
@@ -17,9 +18,9 @@ set(long_tests
     ^cli/zoo ^docs/headers ^bench/driver_sdma_test
     ^images/faults ^images/intel ^images/memory ^images/models ^images/records ^images/rust ^images/sdma
     ^images/services ^images/softcopy ^images/threads
-    ^images/three-ways ^images/writers ^images/zoo ^install/aarch64 ^install/action ^install/embedding
-    ^install/packages ^install/windows ^viewer/browser-long ^wdk/layout-mingw
-    ^wdk/layout-msvc-target ^wdk/layout-.*-cxx ^wdk/source-clang ^wdk/source-gcc ^wdk/source-mingw ^wdk/source-.*-cxx)
+    ^images/three-ways ^images/writers ^images/zoo ^install/aarch64 ^install/windows ^viewer/browser-long
+    ^wdk/layout-mingw ^wdk/layout-msvc-target ^wdk/layout-.*-cxx ^wdk/source-clang ^wdk/source-gcc ^wdk/source-mingw ^wdk/source-.*-cxx)
+set(long_release_tests ^install/action ^install/embedding ^install/packages)
 
 # A pattern that names no test of this build is told: a renamed test would lose its place without a word.
 function(label_tests label)
@@ -39,4 +40,5 @@ endfunction()
 if(DRYDOCK_TESTS)
     label_tests(release ${release_tests})
     label_tests(long ${long_tests}) # what both name is long
+    label_tests(long-release ${long_release_tests})
 endif()

@@ -36,6 +36,15 @@ static void access_locked(struct player *player, uint32_t op_index, uint32_t id,
     const struct vidmm_allocation *handle = player->allocations[id].handle;
     const uint64_t start = offset, first_tag = tag;
 
+    if (end > vidmm_allocation_size(handle)) {
+        player_report(
+            player, op_index,
+            "locked allocation '%s': the CPU comes to byte 0x%llx, and the driver has given "
+            "it 0x%llx bytes",
+            workload_allocation_name(player->workload, id), (unsigned long long)end,
+            (unsigned long long)vidmm_allocation_size(handle));
+        return;
+    }
     while (offset < end) {
         uint64_t page = offset / PAGE_BYTES;
         uint64_t in_page = offset % PAGE_BYTES;

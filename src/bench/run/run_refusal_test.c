@@ -7,6 +7,7 @@
 
 static NTSTATUS driver_status; /* of CreateAllocation */
 static bool lacks_priority;    /* its answer */
+static SIZE_T bytes_given;     /* its answer, where it is another one than the line asks for */
 
 static NTSTATUS create(struct miniport *layer, HANDLE object, DXGKARG_CREATEALLOCATION *args)
 {
@@ -14,6 +15,8 @@ static NTSTATUS create(struct miniport *layer, HANDLE object, DXGKARG_CREATEALLO
 
     if (lacks_priority)
         args->pAllocationInfo[0].AllocationPriority = 0;
+    if (bytes_given)
+        args->pAllocationInfo[0].Size = bytes_given;
     return NT_SUCCESS(driver_status) ? status : driver_status;
 }
 
@@ -160,6 +163,42 @@ static void the_manager_may_have_no_room(void **state)
     }
 }
 
+/* The CPU comes to no page that the driver has not given, and the part that is there may be
+ * written. */
+static void an_allocation_may_be_smaller_than_its_line(void **state)
+{
+    static const enum run_model models[] = {RUN_PHYSICAL, RUN_GPUMMU, RUN_IOMMU};
+
+    driver_status = STATUS_SUCCESS;
+    lacks_priority = false;
+    contexts_left = UINT32_MAX;
+    for (size_t i = 0; i < ARRAY_COUNT(models); i++) {
+        struct workload *workload = test_parse("drydock-case 1\n"
+                                               "alloc a size=1M\n"
+                                               "write a size=512K\n"
+                                               "write a\n"
+                                               "read a offset=508K size=8K\n");
+        struct run_config config = test_config(workload);
+        struct run_result *result;
+
+        config.model = models[i];
+        config.driver = "test:refuses";
+        bytes_given = 0x80000;
+        result = test_execute(&config, workload);
+        bytes_given = 0;
+        assert_int_equal(result->outcome, RUN_FINDINGS);
+        assert_int_equal(result->finding_count, 2);
+        assert_int_equal(result->findings[0].kind, RUN_FINDING_SUBMISSION);
+        assert_string_equal(result->findings[0].text,
+                            "locked allocation 'a': the CPU comes to byte 0x100000, and the driver "
+                            "has given it 0x80000 bytes");
+        assert_string_equal(result->findings[1].text,
+                            "locked allocation 'a': the CPU comes to byte 0x81000, and the driver "
+                            "has given it 0x80000 bytes");
+        test_finish(result);
+    }
+}
+
 /*
  * A context is refused while the GPU works for another one: that work ends as always, and nobody is
  * blamed for how it ends.
@@ -223,6 +262,7 @@ int main(void)
         cmocka_unit_test(the_manager_may_refuse_the_answer),
         cmocka_unit_test(the_manager_may_have_a_limit),
         cmocka_unit_test(the_manager_may_have_no_room),
+        cmocka_unit_test(an_allocation_may_be_smaller_than_its_line),
         cmocka_unit_test(functions_that_are_missing_are_named_together),
     };
 
