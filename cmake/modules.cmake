@@ -4,7 +4,7 @@
 
 add_library(drydock_flags INTERFACE)
 target_compile_options(drydock_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas
-    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes -Werror=implicit-function-declaration>
     -fno-strict-aliasing $<$<CONFIG:Debug>:-DDRYDOCK_DEBUG=1>)
 target_compile_definitions(drydock_flags INTERFACE DRYDOCK_VERSION="${PROJECT_VERSION}" DRYDOCK_INSIDE=1)
 if(DRYDOCK_SANITIZE)
