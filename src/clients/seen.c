@@ -378,14 +378,15 @@ static void note_private_data(struct seen_object *allocation, const void *privat
 struct seen_shared *seen_find_shared(const struct seen *seen, bool is_fence, uint64_t name,
                                      D3DKMT_HANDLE global)
 {
-    struct seen_shared *shared;
+    struct seen_shared *shared, *found = NULL;
 
+    /* The last one: a global handle may be another object's that has ended. */
     list_for_each (shared, &seen->shared, struct seen_shared, link) {
         if (shared->is_fence == is_fence &&
             ((name && shared->name == name) || (global && shared->global == global)))
-            return shared;
+            found = shared;
     }
-    return NULL;
+    return found;
 }
 
 static struct seen_shared *new_shared(struct seen *seen, UINT count)
@@ -438,17 +439,18 @@ static void shared_object(struct seen *seen, const struct seen_process *process,
 
 static void opened_resource(struct seen *seen, struct seen_process *process,
                             struct seen_shared *shared, D3DKMT_HANDLE device_handle,
-                            D3DKMT_HANDLE handle, const D3DDDI_OPENALLOCATIONINFO2 *infos)
+                            D3DKMT_HANDLE handle, const D3DDDI_OPENALLOCATIONINFO2 *infos,
+                            UINT count)
 {
     struct seen_object *device = seen_find(process, device_handle, SEEN_DEVICE);
     struct seen_object *resource;
 
-    if (!shared)
+    if (!shared || shared->count != count) /* what it is was not seen */
         return;
     resource = add(seen, process, SEEN_RESOURCE, handle, device);
     if (resource)
         resource->shared = shared;
-    for (UINT i = 0; resource && i < shared->count; i++) {
+    for (UINT i = 0; resource && i < count; i++) {
         struct seen_object *allocation = add_sight(seen, process, SEEN_ALLOCATION,
                                                    infos[i].hAllocation, device, shared->bodies[i]);
 
@@ -815,14 +817,16 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
         const D3DKMT_OPENRESOURCE *arguments = call->arguments;
 
         opened_resource(seen, process, seen_find_shared(seen, false, 0, arguments->hGlobalShare),
-                        arguments->hDevice, arguments->hResource, arguments->pOpenAllocationInfo2);
+                        arguments->hDevice, arguments->hResource, arguments->pOpenAllocationInfo2,
+                        arguments->NumAllocations);
         break;
     }
     case D3DKMT_FN_OpenResourceFromNtHandle: {
         const D3DKMT_OPENRESOURCEFROMNTHANDLE *arguments = call->arguments;
 
         opened_resource(seen, process, seen_find_shared(seen, false, call->nt_object, 0),
-                        arguments->hDevice, arguments->hResource, arguments->pOpenAllocationInfo2);
+                        arguments->hDevice, arguments->hResource, arguments->pOpenAllocationInfo2,
+                        arguments->NumAllocations);
         break;
     }
     case D3DKMT_FN_CreateAllocation2:

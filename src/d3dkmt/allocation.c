@@ -365,7 +365,8 @@ D3DKMT_HANDLE d3dkmt_handle_of(const struct vidmm_allocation *allocation,
         if (device && opening->device->handle != device)
             continue;
         *out_client = opening->process->client;
-        return opening->is_destroyed ? 0 : opening->object.handle;
+        if (!opening->is_destroyed)
+            return opening->object.handle;
     }
     return 0;
 }

@@ -198,7 +198,7 @@ struct d3dkmt_config {
     void *tap_context;
     LUID luid;
     unsigned wddm;   /* 26: WDDM 2.6 */
-    uint64_t secret; /* of global handles of shared resources: no client can guess it */
+    uint64_t secret; /* of global handles of shared resources: no client knows it */
     /* Where addresses lie that the front chooses for itself and for calls without limits. */
     uint64_t va_start, va_end; /* 0: [0xc00000000000, 0xfffff0000000) */
 };

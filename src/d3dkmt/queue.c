@@ -108,7 +108,7 @@ static bool tiles_go(struct item *item)
     struct context *context = item->context;
     NTSTATUS status;
 
-    if (context->device->process->front->wants_idle)
+    if (context->device->process->front->wants_idle || context->device->closing)
         return false;
     list_remove(&item->link);
     list_push_back(&context->running, &item->link);

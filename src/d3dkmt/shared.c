@@ -15,11 +15,17 @@
 /* A handle of no process: theirs are smaller (MOST_HANDLES). */
 #define GLOBAL_BIT 0x40000000u
 
+/* One that no live object has. */
 static D3DKMT_HANDLE choose_global(const struct shared *shared)
 {
-    const uint64_t number = hash_u64(shared->front->config.secret ^ hash_u64(shared->name));
+    uint64_t number = hash_u64(shared->front->config.secret ^ hash_u64(shared->name));
+    D3DKMT_HANDLE global;
 
-    return (D3DKMT_HANDLE)(number & (GLOBAL_BIT - 1)) | GLOBAL_BIT;
+    do {
+        global = (D3DKMT_HANDLE)(number & (GLOBAL_BIT - 1)) | GLOBAL_BIT;
+        number = hash_u64(number);
+    } while (shared_find(shared->front, shared->type, 0, global));
+    return global;
 }
 
 struct shared *shared_find(struct d3dkmt *front, enum object_type type, uint64_t nt_object,
@@ -86,6 +92,8 @@ NTSTATUS shared_describe(struct shared *shared, struct d3dkmt_process *creator,
                   &memory->private_data))
             return STATUS_NO_MEMORY;
         memory->private_bytes = info->PrivateDriverDataSize;
+        if (memory->private_bytes > UINT32_MAX - shared->total_bytes)
+            return STATUS_INVALID_PARAMETER;
         shared->total_bytes += memory->private_bytes;
     }
     if (!copy(front, arguments->pPrivateRuntimeData, arguments->PrivateRuntimeDataSize,

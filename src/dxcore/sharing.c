@@ -52,8 +52,8 @@ static bool is_mapped(const struct view *view)
     return false;
 }
 
-/* Those before it at these addresses are over. False: no memory. */
-static bool enter(const struct view *view)
+/* Those at its addresses are over. */
+static void drop_overlapped(const struct view *view)
 {
     size_t kept = 0;
 
@@ -65,6 +65,11 @@ static bool enter(const struct view *view)
             views.list[kept++] = *other;
     }
     views.count = kept;
+}
+
+/* False: no memory. */
+static bool has_room(void)
+{
     if (views.count == views.room) {
         const size_t room = views.room ? views.room * 2 : 16;
         struct view *more = realloc(views.list, room * sizeof *more);
@@ -74,6 +79,15 @@ static bool enter(const struct view *view)
         views.list = more;
         views.room = room;
     }
+    return true;
+}
+
+static bool show(const struct view *view, int file)
+{
+    drop_overlapped(view);
+    if (!has_room() || mmap((void *)(uintptr_t)view->address, view->bytes, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
+        return false;
     views.list[views.count++] = *view;
     return true;
 }
@@ -90,10 +104,7 @@ static bool map_view(uint64_t address)
     if (!fstat(file, &status)) {
         view.device = status.st_dev;
         view.inode = status.st_ino;
-        is_there =
-            is_mapped(&view) ||
-            (enter(&view) && mmap((void *)(uintptr_t)address, view.bytes, PROT_READ | PROT_WRITE,
-                                  MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED);
+        is_there = is_mapped(&view) || show(&view, file);
     }
     close(file);
     return is_there;

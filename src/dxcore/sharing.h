@@ -7,7 +7,8 @@
  *            has addresses in the last part of the window, where its own file is mapped before the
  *            call that gives such an address returns. A mapping is left when the object goes, and
  *            gives way to the next one there.
- * Errors     NTSTATUS. STATUS_INVALID_HANDLE: no descriptor, or one that names nothing.
+ * Errors     NTSTATUS. STATUS_INVALID_HANDLE: no descriptor, one that cannot be copied, or
+ *            one that names nothing.
  *            STATUS_NO_MEMORY: nothing can be mapped; what the call had given is given back.
  * Source     D3DKMTShareObjects; that an NT handle of Linux is a descriptor is how the kernel
  *            driver of WSL has it.
@@ -19,7 +20,7 @@
 
 NTSTATUS sharing_share(UINT count, const D3DKMT_HANDLE *handles, DWORD access, HANDLE *out_shared);
 
-/* A call whose NT handle is this one; caller is as in connection_call(). */
+/* A call whose NT handle is this one. */
 NTSTATUS sharing_call_by(unsigned function, void *arguments, HANDLE handle);
 
 /* Behind calls that have succeeded: what they give is made to be seen here. */

@@ -196,7 +196,10 @@ static NTSTATUS hear_answer(struct miniport *self, HANDLE object,
     return status;
 }
 
-/* The last piece, and the first page for the device, which are given back at once. */
+/*
+ * The last page, which is left as it was, and the first one for the device: both are given back at
+ * once.
+ */
 static void use_save_area(struct device_memory_layer *layer)
 {
     DXGKARGCB_MAPFRAMEBUFFERPOINTER map = {.Size = PAGE_SIZE,
@@ -204,9 +207,14 @@ static void use_save_area(struct device_memory_layer *layer)
     DXGKARGCB_PINFRAMEBUFFERFORSAVE2 pin = {.CommitSize = PAGE_SIZE, .Flags.PreferContiguous = 1};
     DXGKARGCB_UNMAPFRAMEBUFFERPOINTER unmap = {0};
     const DXGKARGCB_UNPINFRAMEBUFFERFORSAVE unpin = {0};
+    char content[PAGE_SIZE];
 
     if (NT_SUCCESS(ASK(layer, map_save_area, &map))) {
-        memset((char *)map.pBaseAddress + map.Offset, PATTERN, PAGE_SIZE);
+        char *page = (char *)map.pBaseAddress + map.Offset;
+
+        memcpy(content, page, PAGE_SIZE);
+        memset(page, PATTERN, PAGE_SIZE);
+        memcpy(page, content, PAGE_SIZE);
         unmap.pBaseAddress = map.pBaseAddress;
         ASK(layer, unmap_save_area, &unmap);
     }
@@ -223,6 +231,7 @@ static NTSTATUS change_power(struct miniport *self, ULONG uid, DEVICE_POWER_STAT
     struct device_memory_layer *layer = layer_of(self);
 
     if (state != PowerDeviceD0 && layer->save_area_bytes &&
+        layer->save_area_bytes % PAGE_SIZE == 0 &&
         miniport_interface_version(self->next) >= DXGKDDI_INTERFACE_VERSION_WDDM2_9)
         use_save_area(layer);
     return miniport_set_power_state(self->next, uid, state, action);

@@ -155,7 +155,7 @@ static NTSTATUS query_history_precision(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
-/* What segments have the kernel's evictions take. */
+/* Of local memory outside of segments: what they have the kernel saves by evictions. */
 static NTSTATUS query_save_size(struct refkmd_adapter *adapter,
                                 const DXGKARG_QUERYADAPTERINFO *query)
 {

@@ -112,6 +112,7 @@ static void literals_are_texts_that_are_there(void **state)
     assert_null(validate_literal((const char *)(uintptr_t)0x41414141));
     assert_null(validate_literal((const char *)(uintptr_t)UINT64_C(0x4141414141414141)));
     assert_null(validate_literal(binary));
+    assert_null(validate_literal(""));
     assert_null(validate_literal(endless));
     /* One that lies in two pages, and one behind which nothing is mapped. */
     pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -32,7 +32,7 @@ const char *validate_literal(const char *text)
     got = process_vm_readv(getpid(), &to, 1, from, 2, 0);
     for (ssize_t i = 0; i < got; i++) {
         if (!copy[i])
-            return text;
+            return i ? text : NULL; /* memory that was never written names nothing */
         if (!isprint((unsigned char)copy[i]))
             return NULL;
     }

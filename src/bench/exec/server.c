@@ -240,7 +240,7 @@ static void free_message(struct channel *channel)
 
 /* ---- NT handles ------------------------------------------------------------------------------ */
 
-static void name_of(int file, char name[64])
+static bool name_of(int file, char name[64])
 {
     char path[32];
     ssize_t length;
@@ -248,6 +248,7 @@ static void name_of(int file, char name[64])
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     length = readlink(path, name, 63);
     name[length > 0 ? length : 0] = '\0';
+    return strncmp(name, "pipe:[", 6) == 0;
 }
 
 /* 0: it is none. */
@@ -256,9 +257,8 @@ static uint64_t object_named_by(const struct server *server, int file)
     const struct nt_handle *handle;
     char name[64];
 
-    if (file < 0)
+    if (file < 0 || !name_of(file, name))
         return 0;
-    name_of(file, name);
     list_for_each (handle, &server->nt_handles, struct nt_handle, link) {
         if (strcmp(handle->name, name) == 0)
             return handle->object;
@@ -308,10 +308,10 @@ static int give_nt_handle(struct server *server, pid_t pid, uint64_t object)
     handle->server = server;
     handle->object = object;
     handle->pid = pid;
-    name_of(ends[1], handle->name);
+    const bool has_name = name_of(ends[1], handle->name);
     list_push_back(&server->nt_handles, &handle->link);
     server->nt_handle_count++;
-    if (waiting_add(&server->waiting, &handle->end))
+    if (waiting_add(&server->waiting, &handle->end) && has_name)
         return ends[1];
     close(ends[1]);
     end_nt_handle(handle);
@@ -836,24 +836,21 @@ bool exec_set_environment(const char *socket_path, const char *library_dir)
 }
 
 /*
- * What clients share costs descriptors here, one for each: the server has as many as it may. Gives
- * the limit as it was, which is the program's.
+ * What clients share costs descriptors here, one for each: the server has as many as it may. Behind
+ * the start of the program, which keeps the limit as it was.
  */
-static struct rlimit raise_file_limit(void)
+static void raise_file_limit(void)
 {
-    struct rlimit before, more;
+    struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &before))
-        return (struct rlimit){0};
-    more = before;
-    more.rlim_cur = min_u64(max_u64(before.rlim_cur, MOST_FILES), before.rlim_max);
-    setrlimit(RLIMIT_NOFILE, &more);
-    return before;
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    limit.rlim_cur = min_u64(max_u64(limit.rlim_cur, MOST_FILES), limit.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static bool start_program(struct server *server)
 {
-    const struct rlimit limit = raise_file_limit();
     const struct exec_server_config *config = &server->shared->config;
     posix_spawn_file_actions_t actions;
     int error = ENOMEM;
@@ -865,8 +862,7 @@ static bool start_program(struct server *server)
         error = posix_spawnp(&server->program, config->program[0], &actions, NULL, config->program,
                              environ);
     posix_spawn_file_actions_destroy(&actions);
-    if (!error && limit.rlim_cur)
-        prlimit(server->program, RLIMIT_NOFILE, &limit, NULL);
+    raise_file_limit();
     if (error)
         snprintf(server->shared->error, sizeof server->shared->error, "cannot start '%s': %s",
                  config->program[0], strerror(error));

@@ -384,7 +384,8 @@ static bool lower_manager(struct run_assembly *run)
     }
     if (run->has_platform) {
         run_report_leak(run, "mappings of the memory manager", run->platform.mapping_count, 0);
-        nt_set_save_area(run->nt, 0);
+        if (run->config->remaps_dma) /* its logical addresses go with the platform */
+            nt_set_save_area(run->nt, 0);
         nt_set_device_pages(run->nt, NULL);
         platform_fini(&run->platform);
         run->has_platform = false;
@@ -461,6 +462,8 @@ static void lower_driver(struct run_assembly *run)
         run_stop_screen(run);
     else if (run->is_started)
         run->top->ops->stop_device(run->top);
+    if (run->nt)
+        nt_set_save_area(run->nt, 0);
     if (run->is_added)
         run->top->ops->remove_device(run->top);
     retold_unload(run->retold);

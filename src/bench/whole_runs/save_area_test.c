@@ -7,6 +7,8 @@ static struct {
     unsigned pins, unpins, maps, unmaps, refused;
     PMDL pinned;
     bool spoils; /* what was saved, before it is brought back */
+    bool keeps;  /* a piece, from the sleep to the stop of the device */
+    DXGKARGCB_MAPFRAMEBUFFERPOINTER piece;
 } seen;
 
 static struct miniport_host_layer host_layer;
@@ -47,6 +49,39 @@ static void set_host(struct miniport *self, struct miniport_host *host)
     miniport_set_host(self->next, host ? &host_layer.host : NULL);
 }
 
+static NTSTATUS ask(enum miniport_memory_kind kind, const void *arg)
+{
+    const struct miniport_memory_request request = {.kind = kind, .any = arg};
+
+    return host_layer.upper->ops->memory(host_layer.upper, &request);
+}
+
+static NTSTATUS sleep_or_wake(struct miniport *self, ULONG uid, DEVICE_POWER_STATE state,
+                              POWER_ACTION action)
+{
+    NTSTATUS status = miniport_set_power_state(self->next, uid, state, action);
+
+    if (seen.keeps && state != PowerDeviceD0 && !seen.piece.pBaseAddress) {
+        seen.piece = (DXGKARGCB_MAPFRAMEBUFFERPOINTER){.Size = PAGE_SIZE, .Offset = PAGE_SIZE};
+        assert_int_equal(ask(MINIPORT_MEMORY_map_save_area, &seen.piece), STATUS_SUCCESS);
+        memset((char *)seen.piece.pBaseAddress + seen.piece.Offset, 0x5a, PAGE_SIZE);
+    }
+    return status;
+}
+
+static NTSTATUS stop(struct miniport *self)
+{
+    const DXGKARGCB_UNMAPFRAMEBUFFERPOINTER unmap = {.pBaseAddress = seen.piece.pBaseAddress};
+
+    if (unmap.pBaseAddress) {
+        assert_int_equal(((char *)unmap.pBaseAddress)[seen.piece.Offset + 100], 0x5a);
+        assert_int_equal(ask(MINIPORT_MEMORY_unmap_save_area, &unmap), STATUS_SUCCESS);
+        seen.piece.pBaseAddress = NULL;
+        seen.keeps = false;
+    }
+    return miniport_stop_device(self->next);
+}
+
 static struct miniport *put_on_top(void *context, struct miniport *next)
 {
     struct miniport *layer = NULL;
@@ -56,6 +91,8 @@ static struct miniport *put_on_top(void *context, struct miniport *next)
     host_ops.memory = see_memory;
     host_layer.host.ops = &host_ops;
     ops->set_host = set_host;
+    ops->set_power_state = sleep_or_wake;
+    ops->stop_device = stop;
     return layer;
 }
 
@@ -79,6 +116,7 @@ static void play(const char *options, const char *lines)
     config.add_layer = put_on_top;
     memset(&seen, 0, sizeof seen);
     seen.spoils = strstr(options, "name \"spoiled\"") != NULL;
+    seen.keeps = strstr(options, "name \"kept\"") != NULL;
     result = test_execute(&config, workload);
     test_assert_clean(result);
     test_finish(result);
@@ -141,6 +179,13 @@ static void a_lost_bit_is_noticed(void **state)
          LOOK("success") "power standby\npower on\n" LOOK("failure"));
 }
 
+/* The manager has gone by then. */
+static void a_piece_may_be_unmapped_where_the_device_stops(void **state)
+{
+    play("name \"kept\"\noption wddm 2.6", "wait all\npower hibernate\npower on\n");
+    assert_false(seen.keeps);
+}
+
 /* The CPU does not see it as a whole. */
 static void boards_with_a_host_aperture_save_nothing(void **state)
 {
@@ -156,6 +201,7 @@ int main(void)
         cmocka_unit_test(it_is_saved_in_pieces_where_the_whole_cannot_be_had),
         cmocka_unit_test(it_is_made_again_behind_a_reset),
         cmocka_unit_test(a_lost_bit_is_noticed),
+        cmocka_unit_test(a_piece_may_be_unmapped_where_the_device_stops),
         cmocka_unit_test(boards_with_a_host_aperture_save_nothing),
     };
 

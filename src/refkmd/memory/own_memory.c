@@ -19,7 +19,6 @@ void refkmd_own_memory_init(struct refkmd_adapter *adapter)
         !refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM2_4))
         return;
     adapter->own_bytes = bytes;
-    adapter->own_generation = 0;
 }
 
 NTSTATUS refkmd_map_own_memory(struct refkmd_adapter *adapter)
@@ -71,6 +70,7 @@ void refkmd_fill_own_memory(struct refkmd_adapter *adapter)
     if (!can_be_touched(adapter))
         return;
     adapter->own_generation++;
+    adapter->own_is_saved = FALSE;
     for (i = 0; i < word_count(adapter); i++)
         adapter->own[i] = word_at(adapter, i);
 }

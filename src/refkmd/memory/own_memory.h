@@ -5,7 +5,7 @@
  * Model      It is a table of words that the CPU writes when the device starts and after a reset,
  *            which loses local memory. No segment has it, so the kernel saves nothing of it: before
  *            a sleep the driver copies it to the save area of system memory, and back behind it, as
- *            a whole, or page by page where the kernel cannot pin the whole (PWR-012).
+ *            a whole, or in pieces where the kernel cannot pin the whole (PWR-012).
  */
 #ifndef REFKMD_OWN_MEMORY_H
 #define REFKMD_OWN_MEMORY_H

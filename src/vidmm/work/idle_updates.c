@@ -7,8 +7,8 @@
  * The first operation on tables of a process, or on cached entries of them, holds the contexts of
  * the process and waits until they are quiet; they go on when everything that was built has
  * retired. Switches of nodes to the null context, out of a context of the process, are submissions
- * of it as well. The paging process is not concerned: its tables are used by
- * the buffers that change them.
+ * of it as well. The paging process is not concerned: its tables are used by the buffers that
+ * change them.
  *
  * The others are all that move an allocation with SynchronousPaging: in the same way they hold and
  * wait for the contexts of every process, and for switches to the null context, which are

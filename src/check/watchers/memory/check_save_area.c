@@ -12,8 +12,7 @@
 #define MOST_PIECES 16u /* that are mapped at a time; further ones are not followed */
 
 struct save_area_watch {
-    uint64_t most; /* DXGK_FRAMEBUFFERSAVEAREA.MaximumSize */
-    bool is_known;
+    uint64_t most;    /* DXGK_FRAMEBUFFERSAVEAREA.MaximumSize */
     bool is_remapped; /* the driver says so: DXGK_IOMMU_CAPS.DmaRemappingSupported */
     bool has_asked;
     bool is_pinned;
@@ -172,7 +171,6 @@ static void note_query(struct save_area_watch *watch, const DXGKARG_QUERYADAPTER
     if (query->Type == DXGKQAITYPE_FRAMEBUFFERSAVESIZE && query->OutputDataSize >= sizeof area) {
         memcpy(&area, query->pOutputData, sizeof area);
         watch->most = area.MaximumSize;
-        watch->is_known = true;
     } else if (query->Type == DXGKQAITYPE_IOMMU_CAPS && query->OutputDataSize >= sizeof caps) {
         memcpy(&caps, query->pOutputData, sizeof caps);
         watch->is_remapped = caps.DmaRemappingSupported;
