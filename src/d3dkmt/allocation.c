@@ -594,6 +594,14 @@ static NTSTATUS show(struct allocation *allocation)
     return status;
 }
 
+/* Its maker, as long as that is there: an opener's own files are not used up by others. */
+static struct d3dkmt_process *payer_of(const struct allocation *allocation)
+{
+    struct d3dkmt_process *creator = allocation->memory->shared->creator;
+
+    return creator && !creator->is_gone ? creator : allocation->process;
+}
+
 /* What the CPU sees of a shared one is in a file, which each of its clients has a view of. */
 static NTSTATUS show_shared(struct allocation *allocation)
 {
@@ -607,7 +615,7 @@ static NTSTATUS show_shared(struct allocation *allocation)
     for (uint64_t i = 0; addresses && i < count; i++)
         addresses[i] = vidmm_locked_page_address(memory->handle, i);
     if (addresses && !memory->file)
-        status = shared_file_open(allocation->process, count, &memory->file);
+        status = shared_file_open(payer_of(allocation), count, &memory->file);
     if (NT_SUCCESS(status))
         status = board->show_in_file(board->context, memory->file->file, addresses);
     base_free_array(front->services, addresses, count, sizeof *addresses);

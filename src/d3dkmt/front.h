@@ -91,7 +91,7 @@ struct shared {
 struct shared_file {
     void *file;
     struct list link;             /* of the front */
-    struct d3dkmt_process *payer; /* that has made it; NULL: it is gone */
+    struct d3dkmt_process *payer; /* whose MOST_FILES it is one of; NULL: that is gone */
 };
 
 /* What an allocation is a name for: each allocation is an opening of it in a device. */

@@ -196,33 +196,31 @@ static NTSTATUS hear_answer(struct miniport *self, HANDLE object,
     return status;
 }
 
-/*
- * The last page, which is left as it was, and the first one for the device: both are given back at
- * once.
- */
-static void use_save_area(struct device_memory_layer *layer)
+/* The last page, which the CPU sees, and leaves as it was. */
+static void look_at_piece(struct device_memory_layer *layer)
 {
     DXGKARGCB_MAPFRAMEBUFFERPOINTER map = {.Size = PAGE_SIZE,
                                            .Offset = layer->save_area_bytes - PAGE_SIZE};
-    DXGKARGCB_PINFRAMEBUFFERFORSAVE2 pin = {.CommitSize = PAGE_SIZE, .Flags.PreferContiguous = 1};
     DXGKARGCB_UNMAPFRAMEBUFFERPOINTER unmap = {0};
+    volatile char *byte;
+
+    if (!NT_SUCCESS(ASK(layer, map_save_area, &map)))
+        return;
+    byte = (char *)map.pBaseAddress + map.Offset;
+    *byte = *byte;
+    unmap.pBaseAddress = map.pBaseAddress;
+    ASK(layer, unmap_save_area, &unmap);
+}
+
+/* The first page for the device, or else a piece (PWR-012); given back at once. */
+static void use_save_area(struct device_memory_layer *layer)
+{
+    DXGKARGCB_PINFRAMEBUFFERFORSAVE2 pin = {.CommitSize = PAGE_SIZE, .Flags.PreferContiguous = 1};
     const DXGKARGCB_UNPINFRAMEBUFFERFORSAVE unpin = {0};
-    char content[PAGE_SIZE];
 
-    if (NT_SUCCESS(ASK(layer, map_save_area, &map))) {
-        char *page = (char *)map.pBaseAddress + map.Offset;
-
-        memcpy(content, page, PAGE_SIZE);
-        memset(page, PATTERN, PAGE_SIZE);
-        memcpy(page, content, PAGE_SIZE);
-        unmap.pBaseAddress = map.pBaseAddress;
-        ASK(layer, unmap_save_area, &unmap);
-    }
     if (NT_SUCCESS(ASK(layer, pin_save_area_2, &pin)))
         ASK(layer, unpin_save_area, &unpin);
-    else if (NT_SUCCESS(ASK(layer, map_save_area, &map)))
-        ASK(layer, unmap_save_area,
-            &(DXGKARGCB_UNMAPFRAMEBUFFERPOINTER){.pBaseAddress = map.pBaseAddress});
+    look_at_piece(layer);
 }
 
 static NTSTATUS change_power(struct miniport *self, ULONG uid, DEVICE_POWER_STATE state,

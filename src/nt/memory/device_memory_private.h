@@ -73,6 +73,10 @@ DXGK_ADL *device_new_adl(struct nt *nt, struct device_item *item, uint64_t offse
                          bool may_be_contiguous);
 void device_end_adls(struct nt *nt, struct device_item *item);
 
+/* What the CPU sees of it. address NULL: any; bytes 0: any. NULL: none. */
+struct nt_mapping *device_find_view(struct nt *nt, const struct device_item *item,
+                                    const void *address, uint64_t bytes);
+
 /* Its ADLs, views and logical addresses end. */
 void device_end_object(struct nt *nt, struct device_item *item);
 

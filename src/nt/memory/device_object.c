@@ -214,15 +214,14 @@ NTSTATUS nt_device_map_object(struct nt *nt, DXGKARGCB_MAP_PHYSICAL_MEMORY *arg)
     return STATUS_SUCCESS;
 }
 
-/* Of one object; address NULL: any. */
-static struct nt_mapping *find_view(struct nt *nt, const struct device_item *item,
+struct nt_mapping *device_find_view(struct nt *nt, const struct device_item *item,
                                     const void *address, uint64_t bytes)
 {
     struct nt_mapping *mapping;
 
     list_for_each (mapping, &nt->mappings, struct nt_mapping, link) {
         if (mapping->kind == NT_MAPPING_DEVICE && mapping->owner == item &&
-            (!address || (mapping->address == address && mapping->bytes == bytes)))
+            (!address || mapping->address == address) && (!bytes || mapping->bytes == bytes))
             return mapping;
     }
     return NULL;
@@ -235,7 +234,9 @@ NTSTATUS nt_device_unmap_object(struct nt *nt, const DXGKARGCB_UNMAP_PHYSICAL_ME
 
     if (!item)
         return STATUS_INVALID_HANDLE;
-    mapping = arg->pBaseAddress ? find_view(nt, item, arg->pBaseAddress, arg->Size) : NULL;
+    mapping = arg->pBaseAddress && arg->Size
+                  ? device_find_view(nt, item, arg->pBaseAddress, arg->Size)
+                  : NULL;
     if (!mapping)
         return STATUS_INVALID_PARAMETER;
     nt_unmap(nt, mapping);
@@ -343,7 +344,7 @@ void device_end_object(struct nt *nt, struct device_item *item)
     struct nt_mapping *mapping;
 
     device_end_adls(nt, item);
-    while ((mapping = find_view(nt, item, NULL, 0)))
+    while ((mapping = device_find_view(nt, item, NULL, 0)))
         nt_unmap(nt, mapping);
     close_item(nt, item);
 }

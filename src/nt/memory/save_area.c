@@ -18,19 +18,6 @@ static struct device_item *find_area(struct nt *nt)
     return NULL;
 }
 
-static struct nt_mapping *find_view(struct nt *nt, const struct device_item *area,
-                                    const void *address)
-{
-    struct nt_mapping *mapping;
-
-    list_for_each (mapping, &nt->mappings, struct nt_mapping, link) {
-        if (mapping->kind == NT_MAPPING_DEVICE && mapping->owner == area &&
-            mapping->address == address)
-            return mapping;
-    }
-    return NULL;
-}
-
 bool nt_set_save_area(struct nt *nt, uint64_t bytes)
 {
     struct nt_page_range anywhere = {0, UINT64_MAX, 0};
@@ -136,7 +123,8 @@ NTSTATUS nt_device_map_save_area(struct nt *nt, DXGKARGCB_MAPFRAMEBUFFERPOINTER 
 NTSTATUS nt_device_unmap_save_area(struct nt *nt, const DXGKARGCB_UNMAPFRAMEBUFFERPOINTER *arg)
 {
     const struct device_item *area = find_area(nt);
-    struct nt_mapping *view = area ? find_view(nt, area, arg->pBaseAddress) : NULL;
+    struct nt_mapping *view =
+        area && arg->pBaseAddress ? device_find_view(nt, area, arg->pBaseAddress, 0) : NULL;
 
     if (!view || arg->PhysicalAdapterIndex)
         return STATUS_INVALID_PARAMETER;
