@@ -99,6 +99,7 @@ DEED(render_location_unwritten, render, DXGKARG_RENDER, D3DDDI_PATCHLOCATIONLIST
 /* ---- Present ---- */
 
 BEHIND(present, DXGKARG_PRESENT, present_behind, pDmaBuffer, was.DmaSize)
+BEHIND(present_to_hw_queue, DXGKARG_PRESENT, queue_present_behind, pDmaBuffer, was.DmaSize)
 BEHIND(present, DXGKARG_PRESENT, present_locations_behind, pPatchLocationListOut,
        was.PatchLocationListOutSize * sizeof *was.pPatchLocationListOut)
 DEED(present_list_changed, present, DXGKARG_PRESENT, ,
@@ -401,6 +402,10 @@ const struct zoo_defect zoo_memory_defects[] = {
         ZOO_PHYSICAL, "MEM-004", render_location_unwritten),
     FOCUSED("MEM-present-behind", "Present writes a byte behind its DMA buffer", ZOO_ALL, "MEM-001",
             present_behind),
+    {.id = "MEM-queue-present-behind",
+     .sentence = "PresentToHwQueue writes a byte behind its DMA buffer",
+     .models = ZOO_GPUMMU, .rules = "MEM-001", .since = ZOO_SINCE, .plant = queue_present_behind,
+     .focus = "hardware-queues=yes presents=yes present-by=present"},
     FOCUSED("MEM-present-locations-behind", "Present writes behind pPatchLocationListOut",
             ZOO_PHYSICAL, "MEM-001", present_locations_behind),
     FOCUSED("MEM-present-list-changed", "Present changes an entry of pAllocationList", ZOO_ALL,

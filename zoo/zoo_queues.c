@@ -240,8 +240,37 @@ static void plant_keep_order(struct zoo_layer *layer)
     layer->ops.switch_to_hw_context_list = keep_order;
 }
 
+/* Has come to an end behind the first sub-rectangle. */
+static NTSTATUS present_one_rectangle(struct miniport *self, HANDLE object, DXGKARG_PRESENT *arg)
+{
+    const UINT count = arg->SubRectCnt;
+    NTSTATUS status;
+
+    if (count > arg->MultipassOffset + 1)
+        arg->SubRectCnt = arg->MultipassOffset + 1;
+    status = miniport_forward_present_to_hw_queue(self, object, arg);
+    arg->SubRectCnt = count;
+    return status;
+}
+
+static void plant_present_one_rectangle(struct zoo_layer *layer)
+{
+    layer->ops.present_to_hw_queue = present_one_rectangle;
+}
+
+static NTSTATUS present_fails(struct miniport *self, HANDLE object, DXGKARG_PRESENT *arg)
+{
+    return STATUS_INVALID_USER_BUFFER;
+}
+
+static void plant_present_fails(struct zoo_layer *layer)
+{
+    layer->ops.present_to_hw_queue = present_fails;
+}
+
 /* clang-format off */
 #define QUEUES "hardware-queues=yes presents=no"
+#define PRESENTS "hardware-queues=yes presents=yes present-by=present"
 
 const struct zoo_defect zoo_queue_defects[] = {
     PLANT("QUEUE-kernels-handle", ZOO_GPUMMU, "HWQ-002", plant_keep_handle,
@@ -273,6 +302,11 @@ const struct zoo_defect zoo_queue_defects[] = {
           "calls the cause of a hang collateral damage", .focus = QUEUES " incidents=yes"),
     PLANT("QUEUE-order-kept", ZOO_GPUMMU, "HWQ-023", plant_keep_order,
           "takes lists of contexts and runs what comes", .focus = QUEUES " context-lists=newest"),
+    PLANT("QUEUE-present-status", ZOO_GPUMMU, "PATCH-021", plant_present_fails,
+          "fails PresentToHwQueue by a status that it does not have", .focus = PRESENTS),
+    PLANT("QUEUE-present-one", ZOO_GPUMMU, "content", plant_present_one_rectangle,
+          "presents the first sub-rectangle to a queue, and leaves the others out",
+          .focus = PRESENTS),
     {0},
 };
 /* clang-format on */

@@ -104,6 +104,7 @@
 #define miniport_forward_stop_device_and_release_post_display_ownership                            \
     vidmm_miniport_forward_stop_device_and_release_post_display_ownership
 #define miniport_forward_present_display_only vidmm_miniport_forward_present_display_only
+#define miniport_forward_present_to_hw_queue  vidmm_miniport_forward_present_to_hw_queue
 #define miniport_ask_name                     vidmm_miniport_ask_name
 #define miniport_host_forward_ops             vidmm_miniport_host_forward_ops
 #define miniport_raw_abandon                  vidmm_miniport_raw_abandon

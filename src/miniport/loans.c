@@ -627,6 +627,7 @@ static const struct loan_structure arguments[MINIPORT_DDI_COUNT] = {
     NO_LOANS(ControlInterrupt2, CONTROLINTERRUPT2),
     OF(CreateHwQueue, CREATEHWQUEUE, create_hw_queue),
     OF(SubmitCommandToHwQueue, SUBMITCOMMANDTOHWQUEUE, submit_command_to_hw_queue),
+    OF(PresentToHwQueue, PRESENT, present),
     NO_LOANS(SetupPriorityBands, SETUPPRIORITYBANDS),
     NO_LOANS(SetContextSchedulingProperties, SETCONTEXTSCHEDULINGPROPERTIES),
     NO_LOANS(SetSchedulingLogBuffer, SETSCHEDULINGLOGBUFFER),

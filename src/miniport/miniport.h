@@ -80,6 +80,7 @@ VIDMM_API_BEGIN
     X(control_interrupt3, ControlInterrupt3, const DXGKARG_CONTROLINTERRUPT3 *)                    \
     X(create_hw_queue, CreateHwQueue, DXGKARG_CREATEHWQUEUE *)                                     \
     X(submit_command_to_hw_queue, SubmitCommandToHwQueue, const DXGKARG_SUBMITCOMMANDTOHWQUEUE *)  \
+    X(present_to_hw_queue, PresentToHwQueue, DXGKARG_PRESENT *)                                    \
     X(setup_priority_bands, SetupPriorityBands, const DXGKARG_SETUPPRIORITYBANDS *)                \
     X(set_context_scheduling_properties, SetContextSchedulingProperties,                           \
       const DXGKARG_SETCONTEXTSCHEDULINGPROPERTIES *)                                              \

@@ -119,6 +119,7 @@ static NTSTATUS enter_virtual(DRIVER_OBJECT *driver, UNICODE_STRING *registry_pa
     table.DxgkDdiCreateHwQueue = RefKmdCreateHwQueue;
     table.DxgkDdiDestroyHwQueue = RefKmdDestroyHwQueue;
     table.DxgkDdiSubmitCommandToHwQueue = RefKmdSubmitCommandToHwQueue;
+    table.DxgkDdiPresentToHwQueue = RefKmdPresentToHwQueue;
     table.DxgkDdiSetupPriorityBands = RefKmdSetupPriorityBands;
     table.DxgkDdiSetContextSchedulingProperties = RefKmdSetContextSchedulingProperties;
     table.DxgkDdiSetSchedulingLogBuffer = RefKmdSetSchedulingLogBuffer;

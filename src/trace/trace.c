@@ -182,7 +182,7 @@ static const char *dma_buffer_of(enum miniport_ddi ddi, const void *argument)
         return ((const DXGKARG_RENDER *)argument)->pDmaBuffer;
     if (ddi == MINIPORT_DDI_RenderGdi)
         return ((const DXGKARG_RENDERGDI *)argument)->pDmaBuffer;
-    if (ddi == MINIPORT_DDI_Present)
+    if (ddi == MINIPORT_DDI_Present || ddi == MINIPORT_DDI_PresentToHwQueue)
         return ((const DXGKARG_PRESENT *)argument)->pDmaBuffer;
     return NULL;
 }
@@ -195,7 +195,7 @@ static uint32_t dma_size_of(enum miniport_ddi ddi, const void *argument)
         return ((const DXGKARG_RENDER *)argument)->DmaSize;
     if (ddi == MINIPORT_DDI_RenderGdi)
         return ((const DXGKARG_RENDERGDI *)argument)->DmaSize;
-    if (ddi == MINIPORT_DDI_Present)
+    if (ddi == MINIPORT_DDI_Present || ddi == MINIPORT_DDI_PresentToHwQueue)
         return ((const DXGKARG_PRESENT *)argument)->DmaSize;
     return 0;
 }

@@ -842,6 +842,7 @@ static void put_ddi(struct trace_line *line, const struct trace_event *event)
         put_render_gdi(line, event);
         break;
     case MINIPORT_DDI_Present:
+    case MINIPORT_DDI_PresentToHwQueue:
         put_present(line, event);
         break;
     case MINIPORT_DDI_Patch:
@@ -1196,6 +1197,7 @@ static enum trace_handle_kind object_kind(enum miniport_ddi ddi)
     case MINIPORT_DDI_CreateHwQueue:
         return TRACE_HANDLE_CONTEXT;
     case MINIPORT_DDI_DestroyHwQueue:
+    case MINIPORT_DDI_PresentToHwQueue:
         return TRACE_HANDLE_QUEUE;
     case MINIPORT_DDI_DestroyProcess:
         return TRACE_HANDLE_PROCESS;

@@ -6,6 +6,7 @@ static struct {
     unsigned banded, scheduled, bands, logged;
     unsigned suspended, suspended_at_once, resumed, engine_resets, engine_resumptions;
     unsigned lists, empty_lists;
+    unsigned presented, submitted_presents;
     uint64_t last_id;
 } seen;
 
@@ -49,6 +50,7 @@ static NTSTATUS see_submit(struct miniport *self, HANDLE object,
                            const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
 {
     seen.submitted++;
+    seen.submitted_presents += arg->Flags.Present;
     seen.last_id = arg->HwQueueProgressFenceId;
     return miniport_forward_submit_command_to_hw_queue(self, object, arg);
 }
@@ -113,6 +115,15 @@ static NTSTATUS see_list(struct miniport *self, HANDLE object,
     return miniport_forward_switch_to_hw_context_list(self, object, arg);
 }
 
+static NTSTATUS see_present(struct miniport *self, HANDLE object, DXGKARG_PRESENT *arg)
+{
+    NTSTATUS status = miniport_forward_present_to_hw_queue(self, object, arg);
+
+    assert_true(NT_SUCCESS(status));
+    seen.presented++;
+    return status;
+}
+
 static struct miniport *put_on_top(void *context, struct miniport *next)
 {
     struct miniport *layer = NULL;
@@ -124,6 +135,7 @@ static struct miniport *put_on_top(void *context, struct miniport *next)
     ops->set_scheduling_log_buffer = see_log;
     ops->destroy_hw_queue = see_destroy;
     ops->submit_command_to_hw_queue = see_submit;
+    ops->present_to_hw_queue = see_present;
     ops->submit_command_virtual = see_virtual;
     ops->get_node_metadata = see_metadata;
     ops->reset_from_timeout = see_reset;
@@ -165,6 +177,22 @@ static void contexts_of_a_node_with_queues_submit_to_them(void **state)
     assert_int_equal(seen.destroyed, 2);
     assert_int_equal(seen.submitted, 3);
     assert_int_equal(seen.by_fence, 1);
+}
+
+/* Its DMA buffer is the manager's, and runs in the order of the queue; contents are compared. */
+static void presents_go_to_the_queue_of_their_context(void **state)
+{
+    static const char lines[] =
+        "alloc b size=64K\nsubmit c0 duration=5000 a:w\nsubmit c0 duration=1000 present=3 a:r b:w\n"
+        "submit c0 duration=1000 b:rw\nsubmit c2 duration=1000 present=1 a:r b:w\nwait all\nread "
+        "b\n";
+
+    play("yes", lines);
+    assert_true(seen.presented > 0);
+    assert_int_equal(seen.submitted_presents, seen.presented);
+    assert_int_equal(seen.submitted, 2 + seen.presented);
+    play("no", lines);
+    assert_int_equal(seen.presented, 0);
 }
 
 static void nobody_asks_where_the_system_does_not_enable_them(void **state)
@@ -264,6 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contexts_of_a_node_with_queues_submit_to_them),
+        cmocka_unit_test(presents_go_to_the_queue_of_their_context),
         cmocka_unit_test(nobody_asks_where_the_system_does_not_enable_them),
         cmocka_unit_test(a_context_that_comes_again_has_a_queue_again),
         cmocka_unit_test(a_hang_in_a_queue_resets_the_engine),

@@ -210,6 +210,13 @@ static NTSTATUS watch_present(struct miniport *self, HANDLE object, DXGKARG_PRES
     return miniport_forward_present(self, object, arg);
 }
 
+static NTSTATUS watch_present_to_hw_queue(struct miniport *self, HANDLE object,
+                                          DXGKARG_PRESENT *arg)
+{
+    oracle_buffer_made(oracle_of(self), arg->pDmaBuffer, false);
+    return miniport_forward_present_to_hw_queue(self, object, arg);
+}
+
 static NTSTATUS watch_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg)
 {
     oracle_buffer_patched(oracle_of(self), arg);
@@ -332,6 +339,7 @@ NTSTATUS oracle_layer_create(struct oracle *oracle, struct miniport *next,
     layer->ops.render_km = watch_render_km;
     layer->ops.render_gdi = watch_render_gdi;
     layer->ops.present = watch_present;
+    layer->ops.present_to_hw_queue = watch_present_to_hw_queue;
     layer->ops.patch = watch_patch;
     layer->ops.submit_command = watch_submit_command;
     layer->ops.submit_command_virtual = watch_submit_command_virtual;

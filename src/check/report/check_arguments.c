@@ -156,6 +156,7 @@ static struct array find_array(const struct check_call *call, const char *field)
                   call->before.render_gdi->AllocationListSize);
         break;
     case MINIPORT_DDI_Present:
+    case MINIPORT_DDI_PresentToHwQueue:
         found[0] = ARRAY("pPatchLocationListOut", D3DDDI_PATCHLOCATIONLIST,
                          call->before.present->pPatchLocationListOut,
                          call->before.present->PatchLocationListOutSize);

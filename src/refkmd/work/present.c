@@ -1,7 +1,7 @@
 /*
- * DxgkDdiPresent: the commands of a present. In the physical model Patch patches them as Render's;
- * where the context has virtual addresses, the list has those of source and destination, which stay
- * as they are, and there is no list of places (RES-009).
+ * DxgkDdiPresent and DxgkDdiPresentToHwQueue: the commands of a present. In the physical model
+ * Patch patches them as Render's; where the context has virtual addresses, the list has those of
+ * source and destination, which stay as they are, and there is no list of places (RES-009).
  *
  * The kernel says from where to where, in pixels of surfaces, and which parts of the destination
  * are written; it has clipped them. The user-mode half says in private data which render of the
@@ -16,9 +16,8 @@
  * MultipassOffset is the number of the first sub-rectangle that is left. Color keys,
  * rotation and stretching are not of this hardware.
  */
-NTSTATUS NTAPI RefKmdPresent(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_PRESENT args)
+static NTSTATUS present(const struct refkmd_context *context, DXGKARG_PRESENT *args)
 {
-    const struct refkmd_context *context = refkmd_context_of(hContext);
     const DXGK_ALLOCATIONLIST *list = args->pAllocationList;
     const struct refkmd_opening *from = list[DXGK_PRESENT_SOURCE_INDEX].hDeviceSpecificAllocation;
     const struct refkmd_opening *to =
@@ -31,8 +30,6 @@ NTSTATUS NTAPI RefKmdPresent(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_PRESENT ar
     struct blit blit;
     NTSTATUS status = STATUS_SUCCESS;
     UINT index;
-
-    PAGED_CODE();
 
     /* A flip is by registers, so there is nothing to put in a buffer. */
     if (args->Flags.Flip)
@@ -81,4 +78,18 @@ NTSTATUS NTAPI RefKmdPresent(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_PRESENT ar
         args->pPatchLocationListOut = next;
     args->MultipassOffset = index;
     return status;
+}
+
+NTSTATUS NTAPI RefKmdPresent(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_PRESENT args)
+{
+    PAGED_CODE();
+    return present(refkmd_context_of(hContext), args);
+}
+
+NTSTATUS NTAPI RefKmdPresentToHwQueue(IN_CONST_HANDLE hHwQueue, INOUT_PDXGKARG_PRESENT args)
+{
+    const struct refkmd_hw_queue *queue = hHwQueue;
+
+    PAGED_CODE();
+    return present(queue->context, args);
 }

@@ -15,6 +15,7 @@
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 #include "vidmm/work/device.h"
+#include "vidmm/work/dma_buffer.h"
 #include "vidmm/work/scheduling_log.h"
 #include "vidmm/work/submission.h"
 
@@ -459,14 +460,20 @@ NTSTATUS hw_queue_submit(struct submission *submission, struct miniport *minipor
         .hHwQueue = context->queue.driver_queue,
         .HwQueueProgressFenceId = submission->packet.progress_id,
         .DmaBufferVirtualAddress = submission->va,
-        .DmaBufferSize = submission->is_null ? 0 : submission->va_bytes, /* Flags are zero */
+        .DmaBufferSize = submission->is_null ? 0 : submission->va_bytes, /* there is no flag */
         .DmaBufferPrivateDataSize = submission->client_data_bytes,
         .pDmaBufferPrivateData = submission->client_data,
         .HwQueueProgressFenceGpuVa = context->queue.progress_va,
         .HwQueueProgressFenceCpuVa = (void *)context->queue.progress,
     };
-    NTSTATUS status = miniport_submit_command_to_hw_queue(miniport, NULL, &args);
+    NTSTATUS status;
 
+    args.Flags.Present = submission->is_present;
+    if (submission->buffer) {
+        args.pDmaBufferPrivateData = submission->buffer->private_data;
+        args.DmaBufferPrivateDataSize = submission->private_bytes;
+    }
+    status = miniport_submit_command_to_hw_queue(miniport, NULL, &args);
     base_free(context->device->vidmm->services, submission->client_data,
               submission->client_data_bytes);
     submission->client_data = NULL;

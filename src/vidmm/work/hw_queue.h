@@ -15,8 +15,8 @@
  * Suspension The scheduler's (vidsch_config.suspends): what it keeps back of a context with a queue
  *            does not run, and what the driver has of it may be moved.
  * Limits     Not played: nodes without RingBufferFenceRelease, whose fences user mode signals in
- *            its commands (their contexts have no queue); presents and drawing for the kernel on a
- *            context with a queue (STATUS_NOT_SUPPORTED). NullRendering submits no bytes.
+ *            its commands (their contexts have no queue); drawing for the kernel on a context with
+ *            a queue (STATUS_NOT_SUPPORTED). NullRendering submits no bytes.
  * Errors     NTSTATUS; on failure nothing has changed, but that the process may keep its page, its
  *            addresses and a mapping that is under way.
  * Source     contract.md HWQ-001..HWQ-023.

@@ -281,6 +281,14 @@ static const struct vidsch_packet_ops render_packet_ops = {prepare_render, submi
 static const struct vidsch_packet_ops packet_ops_by_address = {
     NULL, submission_submit_by_address, render_retired, VIDMM_PACKET_SUBMISSION};
 
+static NTSTATUS submit_to_queue(struct vidsch_packet *packet, struct miniport *miniport)
+{
+    return hw_queue_submit(container_of(packet, struct submission, packet), miniport);
+}
+
+static const struct vidsch_packet_ops packet_ops_of_queue = {NULL, submit_to_queue, render_retired,
+                                                             VIDMM_PACKET_SUBMISSION};
+
 static void references_resident(void *context, NTSTATUS status, uint64_t needed,
                                 uint64_t available);
 
@@ -473,10 +481,13 @@ static void references_resident(void *context, NTSTATUS status, uint64_t needed,
 
 static const char *ddi_of(const struct submission *submission)
 {
-    return submission->is_present            ? "DxgkDdiPresent"
-           : !submission->context->is_gdi    ? "DxgkDdiRender"
-           : is_virtual(submission->context) ? "DxgkDdiRenderGdi"
-                                             : "DxgkDdiRenderKm";
+    const struct vidmm_context *context = submission->context;
+
+    if (submission->is_present)
+        return context->queue.progress ? "DxgkDdiPresentToHwQueue" : "DxgkDdiPresent";
+    return !context->is_gdi      ? "DxgkDdiRender"
+           : is_virtual(context) ? "DxgkDdiRenderGdi"
+                                 : "DxgkDdiRenderKm";
 }
 
 /* Locations must be of allocations in the list, inside the buffer, behind split points that rise.
@@ -574,7 +585,10 @@ static NTSTATUS ask_driver(const struct submission *submission, struct making *m
         multipass = making->present.MultipassOffset;
         OFFER_BUFFER(&making->present, context, buffer);
         making->present.DmaBufferGpuVirtualAddress = buffer->va;
-        status = miniport_present(miniport, context->driver_context, &making->present);
+        status = context->queue.progress
+                     ? miniport_present_to_hw_queue(miniport, context->queue.driver_queue,
+                                                    &making->present)
+                     : miniport_present(miniport, context->driver_context, &making->present);
         *out_answer = ANSWER(&making->present, multipass);
     } else {
         multipass = making->render.MultipassOffset;
@@ -669,7 +683,10 @@ static struct submission *create_part(struct vidmm_context *context, struct rend
     bool by_address = is_virtual(context);
     unsigned reference_count = by_address ? 0 : making->reference_count;
     struct submission *submission =
-        submission_create(context, by_address ? &packet_ops_by_address : &render_packet_ops,
+        submission_create(context,
+                          context->queue.progress ? &packet_ops_of_queue
+                          : by_address            ? &packet_ops_by_address
+                                                  : &render_packet_ops,
                           reference_count, by_address || context->dma_segments);
     unsigned i;
 
@@ -956,13 +973,16 @@ NTSTATUS vidmm_present(struct vidmm_context *context, const struct vidmm_present
         .references = references,
         .addresses = is_virtual(context) ? addresses : NULL,
     };
-    NTSTATUS status = miniport_has(context->device->vidmm->miniport, MINIPORT_DDI_Present) &&
-                              !context->queue.progress
-                          ? check_references(context, ARRAY_COUNT(references), references)
-                          : STATUS_NOT_SUPPORTED;
+    NTSTATUS status =
+        miniport_has(context->device->vidmm->miniport,
+                     context->queue.progress ? MINIPORT_DDI_PresentToHwQueue : MINIPORT_DDI_Present)
+            ? check_references(context, ARRAY_COUNT(references), references)
+            : STATUS_NOT_SUPPORTED;
 
     if (NT_SUCCESS(status) && is_virtual(context))
         status = context->root_is_set ? STATUS_SUCCESS : context_set_root(context);
+    if (NT_SUCCESS(status))
+        status = hw_queue_ready(context);
     if (!NT_SUCCESS(status))
         return status;
     making.present.Color = present->color;

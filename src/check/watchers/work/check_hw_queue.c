@@ -132,6 +132,7 @@ static void before_submit(struct check *check, const struct queue_watch *watch,
     const struct check_ledger *ledger = check_ledger(check);
     const struct check_queue *queue = check_find_queue(ledger, arg->hHwQueue);
     const struct check_object *object = object_of(queue);
+    DXGK_SUBMITCOMMANDFLAGS others = arg->Flags;
     unsigned limit, count;
 
     CHECK_RULE(check, RULE_HWQ_009, check_irql(check) <= DISPATCH_LEVEL, object, "",
@@ -151,8 +152,9 @@ static void before_submit(struct check *check, const struct queue_watch *watch,
     CHECK_RULE(check, RULE_HWQ_003, arg->HwQueueProgressFenceId > queue->former, object,
                "HwQueueProgressFenceId", "is {0x%llx}, and the one before was 0x%llx{=~more~}",
                (unsigned long long)arg->HwQueueProgressFenceId, (unsigned long long)queue->former);
-    CHECK_RULE(check, RULE_HWQ_008, !arg->Flags.Value, object, "Flags",
-               "is {0x%x} (expected {=0} for a command buffer of user mode)", arg->Flags.Value);
+    others.Present = 0; /* check_patch.c */
+    CHECK_RULE(check, RULE_HWQ_008, !others.Value, object, "Flags",
+               "is {0x%x}: Present alone may be set{=~0~}", arg->Flags.Value);
     limit = queue->node < CHECK_MAX_NODES
                 ? watch->nodes[queue->node].flags.MaxInFlightHwQueueBuffers
                 : 0;

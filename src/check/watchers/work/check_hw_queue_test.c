@@ -14,6 +14,7 @@ static struct {
     bool gives_one; /* the next handle is this: */
     HANDLE gives;
     UINT current; /* what DxgkDdiQueryCurrentFence says */
+    NTSTATUS presents_as;
 } test;
 
 static DXGKARG_SUBMITCOMMANDTOHWQUEUE lawful_submission(UINT64 id)
@@ -63,6 +64,12 @@ static NTSTATUS answer(struct rig *rig, enum miniport_ddi ddi, HANDLE object, vo
     if (ddi == MINIPORT_DDI_SubmitCommandToHwQueue && test.submits_inside) {
         test.submits_inside = false;
         submit(rig, ((const DXGKARG_SUBMITCOMMANDTOHWQUEUE *)arg)->HwQueueProgressFenceId + 1);
+    }
+    if (ddi == MINIPORT_DDI_PresentToHwQueue) {
+        DXGKARG_PRESENT *present = arg;
+
+        present->pDmaBuffer = (char *)present->pDmaBuffer + 64;
+        return test.presents_as;
     }
     if (ddi == MINIPORT_DDI_QueryCurrentFence) {
         ((DXGKARG_QUERYCURRENTFENCE *)arg)->CurrentFence = test.current;
@@ -248,6 +255,70 @@ RULE_KEPT(HWQ_008)
 {
     begin(rig);
     submit(rig, 1);
+}
+
+/* A fill, of which the driver writes 64 bytes, where a submission of the queue begins. */
+static void present(struct rig *rig)
+{
+    static const RECT part = {0, 0, 1024, 4};
+    DXGK_ALLOCATIONLIST list[MINIPORT_PRESENT_ALLOCATIONS] = {{0}};
+    DXGKARG_PRESENT arg = {
+        .pDmaBuffer = rig->buffer,
+        .DmaSize = 256,
+        .pAllocationList = list,
+        .DstRect = {0, 0, 1024, 8},
+        .SubRectCnt = 1,
+        .pDstSubRects = (RECT *)(uintptr_t)&part,
+        .DmaBufferGpuVirtualAddress = lawful_submission(1).DmaBufferVirtualAddress,
+    };
+
+    list[DXGK_PRESENT_DESTINATION_INDEX].hDeviceSpecificAllocation = (HANDLE)0x500;
+    list[DXGK_PRESENT_DESTINATION_INDEX].VirtualAddress = 0x20000;
+    arg.Flags.ColorFill = 1;
+    miniport_present_to_hw_queue(rig->top, test.queue, &arg);
+}
+
+/* Presents of the queue, then a submission with these flags and bytes. */
+static void expect_of_present(enum rule_id rule, bool presents, unsigned says, UINT bytes)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_SUBMITCOMMANDTOHWQUEUE arg;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    begin(rig);
+    if (presents)
+        present(rig);
+    arg = lawful_submission(1);
+    arg.Flags.Present = says;
+    arg.DmaBufferSize = bytes;
+    submit_as(rig, &arg);
+    rig_expect_only(rig, rule);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void what_was_presented_to_a_queue_is_submitted_as_a_present(void **state)
+{
+    expect_of_present(RULE_NONE, true, 1, 64);
+    expect_of_present(RULE_NONE, true, 1, 0); /* NullRendering */
+    expect_of_present(RULE_HWQ_008, true, 0, 64);
+    expect_of_present(RULE_HWQ_008, false, 1, 64);
+    expect_of_present(RULE_PATCH_023, true, 1, 32);
+}
+
+static void a_present_to_a_queue_is_one_as_any_other(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    begin(rig);
+    test.presents_as = STATUS_INVALID_USER_BUFFER;
+    present(rig);
+    rig_expect_only(rig, RULE_PATCH_021);
+    rig_fini(rig);
+    free(rig);
 }
 
 RULE_BROKEN(HWQ_009)
@@ -751,6 +822,8 @@ int main(void)
         cmocka_unit_test(each_way_to_break_a_rule_is_found),
         cmocka_unit_test(a_queue_is_of_such_a_context_and_has_a_fence),
         cmocka_unit_test(a_submission_names_a_queue_that_lives),
+        cmocka_unit_test(what_was_presented_to_a_queue_is_submitted_as_a_present),
+        cmocka_unit_test(a_present_to_a_queue_is_one_as_any_other),
         cmocka_unit_test(a_queue_has_nothing_under_way_when_it_goes),
         cmocka_unit_test(what_never_ends_is_found_when_nothing_else_happens),
         cmocka_unit_test(priorities_come_before_work),

@@ -75,6 +75,17 @@ static uint64_t key_of_shown(HANDLE context, uint64_t va)
     return (uint64_t)(uintptr_t)context * UINT64_C(0x9e3779b97f4a7c15) ^ va;
 }
 
+/* The driver's context that the call is for; of a hardware queue, the one that it belongs to. */
+static HANDLE context_of(struct check *check, const struct check_call *call)
+{
+    const struct check_queue *queue;
+
+    if (call->ddi != MINIPORT_DDI_PresentToHwQueue)
+        return call->object;
+    queue = check_find_queue(check_ledger(check), call->object);
+    return queue ? queue->context : NULL;
+}
+
 /* Its commands hold virtual addresses, and nobody patches them. */
 static bool is_by_address(struct check *check, HANDLE handle)
 {
@@ -332,8 +343,8 @@ static void note_shown(struct check *check, struct patch_watch *watch, HANDLE co
 static void check_making(struct check *check, struct patch_watch *watch,
                          const struct check_call *call, const struct making *making)
 {
-    const struct check_object *context =
-        check_find(check_ledger(check), CHECK_CONTEXT, call->object);
+    const HANDLE handle = context_of(check, call);
+    const struct check_object *context = check_find(check_ledger(check), CHECK_CONTEXT, handle);
     int64_t moved = (int64_t)((uintptr_t)making->buffer_end - (uintptr_t)making->buffer);
     int64_t listed = (int64_t)((uintptr_t)making->locations_end - (uintptr_t)making->locations) /
                      (int64_t)sizeof *making->locations;
@@ -360,17 +371,17 @@ static void check_making(struct check *check, struct patch_watch *watch,
                        : "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER after %lld bytes of %u, and "
                          "MultipassOffset has not moved",
                    (long long)moved, making->buffer_bytes);
-    watch->wanted = is_short ? (call->object == watch->wanting ? watch->wanted : 0) + 1 : 0;
-    watch->wanting = call->object;
+    watch->wanted = is_short ? (handle == watch->wanting ? watch->wanted : 0) + 1 : 0;
+    watch->wanting = handle;
     if (is_short)
         CHECK_RULE(
             check, RULE_PATCH_014, watch->wanted < making->most_buffers, context, "status",
             "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER for the %uth time, one after the other: "
             "what is to be translated does not fill so many DMA buffers",
             watch->wanted);
-    if (is_by_address(check, call->object)) {
+    if (is_by_address(check, handle)) {
         if (making->va)
-            note_shown(check, watch, call->object, making, (uint32_t)moved);
+            note_shown(check, watch, handle, making, (uint32_t)moved);
         return;
     }
     check_all_listed(check, context, making->buffer, (uint64_t)moved, (uint64_t)listed);
@@ -436,7 +447,7 @@ static void after_present(struct check *check, struct patch_watch *watch,
     bool makes_nothing = call->before.present->Flags.Flip && !call->before.present->pDmaBuffer;
 
     CHECK_RULE(check, RULE_PATCH_021, is_status_of_present(call->status),
-               check_find(check_ledger(check), CHECK_CONTEXT, call->object), "status",
+               check_find(check_ledger(check), CHECK_CONTEXT, context_of(check, call)), "status",
                "{0x%08x} is no status of this call{=~a status of this call~}",
                (unsigned)call->status);
     if (!makes_nothing)
@@ -589,15 +600,15 @@ static void before_render_gdi(struct check *check, const struct check_call *call
 static void before_present(struct check *check, const struct check_call *call)
 {
     const DXGKARG_PRESENT *arg = call->arg.present;
-    const struct check_object *context =
-        check_find(check_ledger(check), CHECK_CONTEXT, call->object);
+    const HANDLE handle = context_of(check, call);
+    const struct check_object *context = check_find(check_ledger(check), CHECK_CONTEXT, handle);
     const DXGK_ALLOCATIONLIST *list = arg->pAllocationList;
     bool has_source = list[DXGK_PRESENT_SOURCE_INDEX].hDeviceSpecificAllocation != NULL;
     bool has_destination = list[DXGK_PRESENT_DESTINATION_INDEX].hDeviceSpecificAllocation != NULL;
 
     if (arg->Flags.Flip && !arg->pDmaBuffer)
         ; /* by registers: no address is in any command */
-    else if (is_by_address(check, call->object))
+    else if (is_by_address(check, handle))
         check_addresses(check, context, arg);
     else
         check_list(check, context, list, MINIPORT_PRESENT_ALLOCATIONS);
@@ -805,26 +816,58 @@ static void before_submit(struct check *check, struct patch_watch *watch,
                patch->DmaBufferSubmissionEndOffset, patch->SubmissionFenceId);
 }
 
-/* Who has made the buffer is known from its address; the commands of clients are elsewhere. */
+/* Who has made the buffer is known from its address; NULL: a client, whose commands are elsewhere.
+ */
+static const struct shown_buffer *maker_of(const struct patch_watch *watch, HANDLE context,
+                                           uint64_t va)
+{
+    const struct shown_buffer *shown = id_map_find(&watch->shown, key_of_shown(context, va));
+
+    return shown && shown->context == context ? shown : NULL;
+}
+
+static void check_made(struct check *check, const struct check_object *context,
+                       const struct shown_buffer *shown, uint32_t bytes)
+{
+    if (shown)
+        CHECK_RULE(check, RULE_PATCH_023, bytes == shown->bytes, context, "DmaBufferSize",
+                   "is {%u}; DxgkDdi%s has made {=%u} bytes", bytes,
+                   shown->is_present ? "Present" : "RenderGdi", shown->bytes);
+}
+
 static void before_submit_virtual(struct check *check, struct patch_watch *watch,
                                   const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
 {
     const struct check_object *context =
         check_find(check_ledger(check), CHECK_CONTEXT, arg->hContext);
-    const struct shown_buffer *shown =
-        id_map_find(&watch->shown, key_of_shown(arg->hContext, arg->DmaBufferVirtualAddress));
-    bool is_made = shown && shown->context == arg->hContext;
-    bool is_present = is_made && shown->is_present;
+    const struct shown_buffer *shown = maker_of(watch, arg->hContext, arg->DmaBufferVirtualAddress);
+    bool is_present = shown && shown->is_present;
 
     if (arg->Flags.Paging)
         return;
     CHECK_RULE(check, RULE_PATCH_020, is_present == arg->Flags.Present, context, "Flags",
                "0x%x; DxgkDdiPresent has made %s buffer at 0x%llx", arg->Flags.Value,
                is_present ? "the" : "no", (unsigned long long)arg->DmaBufferVirtualAddress);
-    if (is_made)
-        CHECK_RULE(check, RULE_PATCH_023, arg->DmaBufferSize == shown->bytes, context,
-                   "DmaBufferSize", "is {%u}; DxgkDdi%s has made {=%u} bytes", arg->DmaBufferSize,
-                   is_present ? "Present" : "RenderGdi", shown->bytes);
+    check_made(check, context, shown, arg->DmaBufferSize);
+}
+
+/* NullRendering has no flag here: of such a submission there are no bytes. */
+static void before_submit_to_queue(struct check *check, struct patch_watch *watch,
+                                   const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
+{
+    const struct check_queue *queue = check_find_queue(check_ledger(check), arg->hHwQueue);
+    const struct shown_buffer *shown =
+        queue ? maker_of(watch, queue->context, arg->DmaBufferVirtualAddress) : NULL;
+    bool is_present = shown && shown->is_present;
+
+    if (!queue)
+        return;
+    CHECK_RULE(check, RULE_HWQ_008, is_present == arg->Flags.Present, &queue->object, "Flags",
+               "is {0x%x}; DxgkDdiPresentToHwQueue has made %s buffer at 0x%llx{=~%u~}",
+               arg->Flags.Value, is_present ? "the" : "no",
+               (unsigned long long)arg->DmaBufferVirtualAddress, (unsigned)is_present);
+    if (arg->DmaBufferSize)
+        check_made(check, &queue->object, shown, arg->DmaBufferSize);
 }
 
 /* Its addresses may be those of other buffers now. */
@@ -847,7 +890,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
         before_render(check, call);
     else if (call->ddi == MINIPORT_DDI_RenderGdi)
         before_render_gdi(check, call);
-    else if (call->ddi == MINIPORT_DDI_Present)
+    else if (call->ddi == MINIPORT_DDI_Present || call->ddi == MINIPORT_DDI_PresentToHwQueue)
         before_present(check, call);
     else if (call->ddi == MINIPORT_DDI_Patch)
         before_patch(check, state, call);
@@ -855,6 +898,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
         before_submit(check, state, call->arg.submit_command);
     else if (call->ddi == MINIPORT_DDI_SubmitCommandVirtual)
         before_submit_virtual(check, state, call->arg.submit_command_virtual);
+    else if (call->ddi == MINIPORT_DDI_SubmitCommandToHwQueue)
+        before_submit_to_queue(check, state, call->arg.submit_command_to_hw_queue);
     else if (call->ddi == MINIPORT_DDI_DestroyContext)
         forget_context(state, call->object);
 }
@@ -865,7 +910,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
         after_render(check, state, call);
     else if (call->ddi == MINIPORT_DDI_RenderGdi)
         after_render_gdi(check, state, call);
-    else if (call->ddi == MINIPORT_DDI_Present)
+    else if (call->ddi == MINIPORT_DDI_Present || call->ddi == MINIPORT_DDI_PresentToHwQueue)
         after_present(check, state, call);
     else if (call->ddi == MINIPORT_DDI_Patch)
         after_patch(check, state, call);
@@ -931,9 +976,11 @@ const struct check_watcher check_patch_watcher = {
     .before_calls =
         CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_RenderKm, MINIPORT_DDI_RenderGdi,
                     MINIPORT_DDI_Present, MINIPORT_DDI_Patch, MINIPORT_DDI_SubmitCommand,
-                    MINIPORT_DDI_SubmitCommandVirtual, MINIPORT_DDI_DestroyContext),
+                    MINIPORT_DDI_SubmitCommandVirtual, MINIPORT_DDI_PresentToHwQueue,
+                    MINIPORT_DDI_SubmitCommandToHwQueue, MINIPORT_DDI_DestroyContext),
     .after = after,
-    .after_calls = CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_RenderKm, MINIPORT_DDI_RenderGdi,
-                               MINIPORT_DDI_Present, MINIPORT_DDI_Patch),
+    .after_calls =
+        CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_RenderKm, MINIPORT_DDI_RenderGdi,
+                    MINIPORT_DDI_Present, MINIPORT_DDI_PresentToHwQueue, MINIPORT_DDI_Patch),
     .gpu = gpu,
 };
