@@ -174,8 +174,9 @@ struct vidmm_events {
      */
     void (*content_lost)(void *context, struct vidmm_allocation *allocation);
     /*
-     * The device is in error: it had work on a node that did not end, or lost content. Its queued
-     * submissions fail, and new ones are refused, with STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE.
+     * The device is in error: it had work on a node that did not end, or an allocation that it has,
+     * or has open, lost its content. Its queued submissions fail, and new ones are refused, with
+     * STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE.
      */
     void (*device_error)(void *context, struct vidmm_device *device, const char *reason);
     /*

@@ -44,6 +44,7 @@
 #include "vidmm/memory/backing.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
+#include "vidmm/memory/sharing.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/native_fence.h"
 #include "vidmm/paging/notice.h"
@@ -88,7 +89,7 @@ static void lose_content(struct vidmm_allocation *allocation)
     vidmm->statistics.lost_bytes += PAGE_BYTES_OF(allocation->page_count);
     if (events->content_lost)
         events->content_lost(events->context, allocation_first(allocation));
-    device_fail(allocation->device, "the content of an allocation was lost");
+    allocation_fail_devices(allocation, "the content of an allocation was lost");
 }
 
 /* Offered content may go without anybody being told before it is reclaimed (OFFER-003). */

@@ -114,6 +114,41 @@ static void a_recovery_that_ends_in_a_reset_lets_no_work_go(void **state)
     rig_free(rig);
 }
 
+/* One device has made it and, where it has left it, has it no more; one has it open; one has not.
+ */
+static void lost_content_is_the_loss_of_each_device_that_has_it(void **state)
+{
+    for (int has_left = 0; has_left < 2; has_left++) {
+        struct silence silence;
+        struct rig *rig = make_rig(&silence);
+        const struct rig_request request = {.bytes = 4 * PAGE_BYTES, .preferred = {1}};
+        struct vidmm_device *maker, *stranger;
+        struct rig_object object;
+
+        assert_int_equal(vidmm_device_create(rig->process, &maker), STATUS_SUCCESS);
+        assert_int_equal(vidmm_device_create(rig->process, &stranger), STATUS_SUCCESS);
+        assert_int_equal(rig_try_object(rig, maker, &request, &object), STATUS_SUCCESS);
+        assert_int_equal(vidmm_allocation_open(rig->device, object.allocation, NULL, 0),
+                         STATUS_SUCCESS);
+        if (has_left)
+            assert_int_equal(vidmm_allocation_leave(object.allocation), STATUS_SUCCESS);
+        rig_make_resident(rig, &object);
+        vidmm_reset(rig->vidmm);
+        rig_drain(rig);
+        assert_true(rig->vidmm->statistics.lost_allocations > 0);
+        assert_true(vidmm_device_is_in_error(rig->device));
+        assert_int_equal(vidmm_device_is_in_error(maker), !has_left);
+        assert_false(vidmm_device_is_in_error(stranger));
+        vidmm_device_clear_error(rig->device);
+        vidmm_device_clear_error(maker);
+        rig_destroy_object(rig, &object);
+        rig_drain(rig);
+        vidmm_device_destroy(stranger);
+        vidmm_device_destroy(maker);
+        rig_free(rig);
+    }
+}
+
 /* It keeps its place through the sleep for a holder, who lets it go meanwhile. */
 static void what_was_destroyed_in_a_sleep_goes_after_a_reset_too(void **state)
 {
@@ -343,6 +378,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_recovery_that_ends_in_a_reset_lets_no_work_go),
+        cmocka_unit_test(lost_content_is_the_loss_of_each_device_that_has_it),
         cmocka_unit_test(what_was_destroyed_in_a_sleep_goes_after_a_reset_too),
         cmocka_unit_test(the_adapter_ends_when_it_times_out_too_often_within_a_window),
         cmocka_unit_test(a_time_out_while_the_driver_waits_is_dealt_with_at_the_next_look),

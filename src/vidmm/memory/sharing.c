@@ -13,6 +13,7 @@
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
+#include "vidmm/work/device.h"
 
 #include "base/list.h"
 #include "base/services.h"
@@ -137,6 +138,16 @@ NTSTATUS vidmm_allocation_leave(struct vidmm_allocation *allocation)
 HANDLE opening_owner(const struct vidmm_allocation *allocation)
 {
     return allocation->openings ? allocation->openings->device->driver_device : NULL;
+}
+
+void allocation_fail_devices(struct vidmm_allocation *allocation, const char *reason)
+{
+    const struct vidmm_allocation *first = allocation_first(allocation);
+
+    if (!first->is_orphan)
+        device_fail(first->device, reason);
+    for (struct opening *opening = first->openings; opening; opening = opening->next)
+        device_fail(opening->device, reason);
 }
 
 void openings_close_of_allocation(struct vidmm_allocation *allocation)

@@ -24,6 +24,8 @@ static inline HANDLE allocation_handle_in(const struct vidmm_allocation *allocat
 }
 /* The driver's device that owns an allocation whose own device has left it; NULL: nobody. */
 HANDLE opening_owner(const struct vidmm_allocation *allocation);
+/* Each device that has the allocation is in error from now on; see device_fail(). */
+void allocation_fail_devices(struct vidmm_allocation *allocation, const char *reason);
 void openings_close_of_allocation(struct vidmm_allocation *allocation);
 void openings_close_of_device(struct vidmm_device *device);
 

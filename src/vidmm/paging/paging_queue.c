@@ -21,6 +21,7 @@
 #include "vidmm/memory/allocation.h"
 #include "vidmm/views/aperture.h"
 #include "vidmm/memory/page_units.h"
+#include "vidmm/memory/sharing.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/paging_aperture.h"
 #include "vidmm/work/companion.h"
@@ -474,12 +475,12 @@ static void keep_jobs(struct vidmm *vidmm, struct list *jobs)
     struct list *link;
 
     for (link = jobs->next; link != jobs && vidmm->recovery.blames_owners; link = link->next) {
-        const struct vidmm_allocation *allocation =
+        struct vidmm_allocation *allocation =
             allocation_of_job(container_of(link, struct job, link));
 
         if (allocation)
-            device_fail(allocation->device,
-                        "its allocation was in a paging buffer that did not end");
+            allocation_fail_devices(allocation,
+                                    "its allocation was in a paging buffer that did not end");
     }
     list_splice(&vidmm->recovery.unfinished, jobs);
 }
