@@ -176,6 +176,7 @@ NTSTATUS paging_queue_init(struct vidmm *vidmm)
 
     list_init(&queue->jobs);
     list_init(&queue->ended);
+    list_init(&queue->debt.jobs);
     list_init(&queue->in_flight);
     list_init(&queue->idle);
     vidsch_fence_init(&queue->retired);
@@ -247,8 +248,8 @@ bool paging_queue_may_sleep(const struct vidmm *vidmm)
         if (!waits_for_wake(vidmm, job))
             return false;
     }
-    return !queue->buffers || (list_is_empty(&queue->ended) && list_is_empty(&queue->in_flight) &&
-                               !queue->has_operation);
+    return !queue->buffers || (list_is_empty(&queue->ended) && !queue->debt.pages &&
+                               list_is_empty(&queue->in_flight) && !queue->has_operation);
 }
 
 bool paging_queue_is_idle(const struct vidmm *vidmm)
@@ -282,7 +283,9 @@ void paging_queue_reset(struct vidmm *vidmm, struct list *unfinished)
 
     ASSERT(list_is_empty(&queue->in_flight));
     list_splice(unfinished, &queue->ended);
+    list_splice(unfinished, &queue->debt.jobs);
     list_splice(unfinished, &queue->jobs);
+    queue->debt.pages = 0;
     for (i = 0; i < queue->buffer_count; i++) {
         struct paging_buffer *buffer = &queue->buffers[i];
 
@@ -310,7 +313,22 @@ void paging_queue_abandon(struct vidmm *vidmm)
         queue->buffers[i].private_used = queue->buffers[i].private_submitted = 0;
     }
     queue->has_operation = false;
+    queue->debt.pages = 0;
+    list_splice(&queue->ended, &queue->debt.jobs);
     vidmm->pump_again = true;
+}
+
+const struct job *paging_queue_following(const struct vidmm *vidmm, const struct job *job)
+{
+    const struct list *jobs = &vidmm->queue.jobs;
+    const struct job *next;
+
+    if (jobs->next != &job->link || job->link.next == jobs || job->gives_way || vidmm->is_removed)
+        return NULL;
+    next = container_of(job->link.next, struct job, link);
+    return next->gives_way || next->companion != job->companion || waits_for_wake(vidmm, next)
+               ? NULL
+               : next;
 }
 
 static void finish_jobs(struct vidmm *vidmm, struct list *jobs)
@@ -900,7 +918,7 @@ bool paging_queue_run(struct vidmm *vidmm)
             }
             if (step == JOB_DONE) {
                 list_remove(&job->link);
-                list_push_back(&queue->ended, &job->link);
+                list_push_back(queue->debt.pages ? &queue->debt.jobs : &queue->ended, &job->link);
                 end_chunk(vidmm, job);
                 continue;
             }
@@ -939,6 +957,8 @@ bool paging_queue_run(struct vidmm *vidmm)
         case BUILD_COMPLETE:
             paging_queue_count(vidmm, &queue->operation);
             queue->has_operation = false;
+            if (!queue->debt.pages)
+                list_splice(&queue->ended, &queue->debt.jobs);
             break;
         case BUILD_AGAIN:
             break;

@@ -67,9 +67,22 @@ struct generation {
     uint64_t chunk_va;         /* source side; the destination follows it, and begins */
     uint64_t chunk_stride;     /* ... so many pages behind */
     uint64_t chunk_protection; /* driver protection: 0, or a unique one (VX-012) */
+    /* What is made invalid behind it: scratch from here to its end, with what is owed. */
+    uint64_t clean_va, clean_pages;
+    bool clean_is_shared;
     uint64_t
         aperture_cursor; /* pages that have their map or unmap operation; 0 between two walks */
     struct scratch_view view; /* view.use is NULL: no view */
+};
+
+/*
+ * Entries of scratch that still show what was moved: chunks of small allocations that move one
+ * behind the other share the operations that make their entries invalid. Their jobs have not ended
+ * before that.
+ */
+struct scratch_debt {
+    uint64_t va, pages; /* pages 0: there is none */
+    struct list jobs;   /* that are over but for it */
 };
 
 struct paging_queue {
@@ -92,6 +105,7 @@ struct paging_queue {
     unsigned buffer_count;
     unsigned current;  /* index into buffers */
     struct list ended; /* jobs whose end is in the current buffer, not submitted yet */
+    struct scratch_debt debt;
     struct list in_flight;
     struct list idle;
     struct paging_submission submissions[PAGING_SUBMISSIONS];
@@ -123,6 +137,8 @@ bool paging_queue_hides_buffers(const struct vidmm *vidmm);
 void paging_queue_add(struct vidmm *vidmm, struct job *job);
 /* Builds and submits all it can; called by vidmm_pump(). True if it did anything. */
 bool paging_queue_run(struct vidmm *vidmm);
+/* The job that is asked next when this one is over; NULL: that is not certain. */
+const struct job *paging_queue_following(const struct vidmm *vidmm, const struct job *job);
 /*
  * Has the driver execute an operation at once, without a buffer: page tables of the paging process
  * (PB-026, PT-020).

@@ -222,6 +222,81 @@ static void what_may_be_mapped_in_all_apertures_is_limited(void **state)
     }
 }
 
+/* What makes entries invalid, and flushes, behind the last fill or transfer and in front of it. */
+struct clean_up {
+    unsigned unmaps, flushes, moves, ended_early;
+    HANDLE allocation; /* of the last one that makes entries invalid */
+    struct rig_done done;
+};
+
+static void see_clean_up(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct clean_up *seen = rig->test;
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &args->UpdatePageTable;
+
+    if (args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE && update->Flags.Repeat &&
+        !update->pPageTableEntries[0].Valid) {
+        seen->unmaps++;
+        seen->allocation = update->hAllocation;
+        seen->ended_early += seen->done.calls;
+    }
+    seen->flushes += args->Operation == DXGK_OPERATION_FLUSH_TLB;
+    seen->moves += args->Operation == DXGK_OPERATION_VIRTUAL_FILL ||
+                   args->Operation == DXGK_OPERATION_VIRTUAL_TRANSFER;
+}
+
+/* docs/policy.md, What a pair costs: as long as each is as small as the last, and one follows. */
+static void small_allocations_share_what_takes_them_out_of_scratch(void **state)
+{
+    enum { COUNT = 8 };
+    static const struct {
+        unsigned model, count, pages;
+        bool caches_invalid;
+        unsigned unmaps, flushes;
+    } rows[] = {
+        {1, 1, 2, false, 1, 1},
+        {1, COUNT, 2, false, 1, 1},
+        {2, COUNT, 1, false, 1, 1},
+        {3, COUNT, 2, false, 0, COUNT},
+        {1, COUNT, 2, true, 1, COUNT + 1},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        struct rig_config config = rig_model(rows[i].model);
+        struct rig *rig;
+        struct rig_object objects[COUNT];
+        struct vidmm_allocation *list[COUNT];
+        struct clean_up seen = {0};
+        uint64_t fence;
+
+        config.caches_invalid = rows[i].caches_invalid;
+        rig = rig_create(&config);
+        for (unsigned j = 0; j < rows[i].count; j++) {
+            rig_object(rig, rows[i].pages, 1, &objects[j]);
+            list[j] = objects[j].allocation;
+        }
+        rig_drain(rig);
+        rig->watch = see_clean_up;
+        rig->test = &seen;
+        assert_int_equal(
+            vidmm_make_resident(rig->device, rows[i].count, list, rig_done, &seen.done, &fence),
+            STATUS_PENDING);
+        rig_drain(rig);
+        assert_int_equal(seen.done.calls, 1);
+        assert_int_equal(seen.ended_early, 0);
+        assert_int_equal(seen.moves, rows[i].count);
+        assert_int_equal(seen.unmaps, rows[i].unmaps);
+        assert_int_equal(seen.flushes, rows[i].flushes);
+        assert_int_equal(seen.allocation != NULL, rows[i].count == 1);
+        for (unsigned j = 0; j < rows[i].count; j++) {
+            objects[j].references++;
+            rig_evict(rig, &objects[j]);
+            rig_destroy_object(rig, &objects[j]);
+        }
+        rig_free(rig);
+    }
+}
+
 struct pieces {
     uint64_t offset[8], size[8], mdl_offset[8];
     unsigned count;
@@ -564,6 +639,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_page_in_is_a_fill),
+        cmocka_unit_test(small_allocations_share_what_takes_them_out_of_scratch),
         cmocka_unit_test(content_survives_leaving_and_coming_back),
         cmocka_unit_test(eviction_goes_through_an_aperture_that_the_allocation_names),
         cmocka_unit_test(an_aperture_shows_system_pages_where_they_are),

@@ -19,7 +19,8 @@
  * A chunk: scratch entries for the source and, behind them, for the destination; FLUSH_TLB where
  * invalid entries may be cached; the transfer or fill; entries invalid again; FLUSH_TLB. When
  * tables are written by the CPU the entries are left as they are (the transfer has not run yet) and
- * the flush comes before the transfer.
+ * the flush comes before the transfer. Where the next job will move pages, too, small chunks leave
+ * their entries to its chunk, which makes all of them invalid and flushes once.
  *
  * Source     contract.md VX-001..012, PT-020..025, TLB-003; sequences S-05, S-07.
  */
@@ -269,6 +270,58 @@ static uint64_t unmap_chunk(struct vidmm_allocation *allocation, enum way way, u
         allocation->driver_handle, allocation->job.cursor + in_side, args);
 }
 
+/* As many pages of scratch as one operation makes invalid, about, may be left to others. */
+#define MOST_OWED 512u
+
+/* The job that follows has a chunk, and room for it behind this one, without going round. */
+static bool is_followed_by_chunk(const struct vidmm_allocation *allocation)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+    const struct job *job = paging_queue_following(vidmm, &allocation->job);
+    const struct vidmm_allocation *next;
+    uint64_t pages;
+
+    if (!job || job->phase != PHASE_START ||
+        (job->ops->kind != JOB_ENTER && job->ops->kind != JOB_LEAVE))
+        return false;
+    next = container_of(job, struct vidmm_allocation, job);
+    if (!is_in_memory_segment(next) || next->context)
+        return false;
+    pages = paging_process_scratch_stride(
+        vidmm, min_u64(next->page_count, paging_process_chunk_pages(vidmm)));
+    return align_up(vidmm->paging.scratch_next, PAGES_64K) + 2 * pages <=
+           vidmm->paging.scratch_pages;
+}
+
+/* What is owed lies in front of the chunk, or a few unused pages in front of that. */
+static void begin_clean_up(struct vidmm_allocation *allocation, uint64_t sides)
+{
+    struct generation *generation = generation_of(allocation);
+    const struct scratch_debt *debt = &allocation->vidmm->queue.debt;
+
+    generation->piece = 0;
+    generation->clean_is_shared = debt->pages != 0;
+    generation->clean_va = debt->pages ? debt->va : generation->chunk_va;
+    generation->clean_pages =
+        (generation->chunk_va - generation->clean_va + chunk_span(generation, sides)) / PAGE_BYTES;
+}
+
+/* Leaves it to the next job, behind the last chunk of this one. */
+static bool owe_clean_up(const struct vidmm_allocation *allocation)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+    const struct generation *generation = generation_of(allocation);
+
+    if (writes_tables_at_once(vidmm) || vidmm->caps.has_64k_leaves ||
+        generation->clean_pages > MOST_OWED ||
+        allocation->job.cursor + generation->chunk_pages != allocation->page_count ||
+        !is_followed_by_chunk(allocation))
+        return false;
+    vidmm->queue.debt.va = generation->clean_va;
+    vidmm->queue.debt.pages = generation->clean_pages;
+    return true;
+}
+
 /*
  * The next operation of the chunks; JOB_DONE when all have been generated. A fill has one side, a
  * transfer two, one behind the other in scratch.
@@ -357,17 +410,27 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
             return JOB_OPERATION;
 
         case PHASE_CHUNK_MOVE:
-            generation->piece = 0;
+            begin_clean_up(allocation, sides);
             job->phase = PHASE_CHUNK_UNMAP;
             move_chunk(allocation, way, is_fill, args);
             return JOB_OPERATION;
 
         case PHASE_CHUNK_UNMAP:
-            if (piece == sides * pages || writes_tables_at_once(vidmm)) {
+            if (piece == 0 && owe_clean_up(allocation)) {
+                job->cursor += pages;
+                job->phase = PHASE_CHUNK;
+                break;
+            }
+            if (piece == (generation->clean_is_shared ? generation->clean_pages : sides * pages) ||
+                writes_tables_at_once(vidmm)) {
                 job->phase = PHASE_CHUNK_UNMAP_FLUSH;
                 break;
             }
-            generation->piece += unmap_chunk(allocation, way, sides, args);
+            generation->piece +=
+                generation->clean_is_shared
+                    ? page_table_op_unmap(space, generation->clean_va + PAGE_BYTES_OF(piece),
+                                          generation->clean_pages - piece, false, NULL, 0, args)
+                    : unmap_chunk(allocation, way, sides, args);
             return JOB_OPERATION;
 
         case PHASE_CHUNK_UNMAP_FLUSH:
@@ -375,7 +438,9 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
             job->phase = PHASE_CHUNK;
             if (writes_tables_at_once(vidmm))
                 break;
-            page_table_op_flush(space, generation->chunk_va, chunk_span(generation, sides), args);
+            page_table_op_flush(space, generation->clean_va, PAGE_BYTES_OF(generation->clean_pages),
+                                args);
+            vidmm->queue.debt.pages = 0;
             return JOB_OPERATION;
 
         default:
