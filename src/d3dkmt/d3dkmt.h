@@ -199,6 +199,8 @@ struct d3dkmt_config {
     LUID luid;
     unsigned wddm;   /* 26: WDDM 2.6 */
     uint64_t secret; /* of global handles of shared resources: no client knows it */
+    /* Files of one process, at most: of shared fences, and of shared memory that was locked. */
+    unsigned most_files; /* 0: 4,096 */
     /* Where addresses lie that the front chooses for itself and for calls without limits. */
     uint64_t va_start, va_end; /* 0: [0xc00000000000, 0xfffff0000000) */
 };

@@ -37,7 +37,7 @@
 #define MOST_HANDLES      (1u << 20)
 #define MOST_LIST         (1u << 16) /* members of a list in one call */
 #define MOST_PRIVATE_DATA (1u << 20) /* bytes */
-#define MOST_FILES        4096u      /* of shared fences, and of shared memory that was locked */
+#define MOST_FILES        4096u      /* where the embedder does not say */
 #define MOST_TRIM_NOTICES D3DKMT_MOST_TRIM_NOTICES
 
 enum object_type {
@@ -91,7 +91,7 @@ struct shared {
 struct shared_file {
     void *file;
     struct list link;             /* of the front */
-    struct d3dkmt_process *payer; /* whose MOST_FILES it is one of; NULL: that is gone */
+    struct d3dkmt_process *payer; /* whose most_files it is one of; NULL: that is gone */
 };
 
 /* What an allocation is a name for: each allocation is an opening of it in a device. */
@@ -386,7 +386,7 @@ void shared_drop(struct shared *shared);
 bool shared_is_last(const struct shared *shared, const struct memory *memory);
 /* The manager's allocation goes. */
 void memory_end(struct memory *memory);
-/* A file of so many pages. STATUS_NO_MEMORY: also when the process has MOST_FILES. */
+/* A file of so many pages. STATUS_NO_MEMORY: also when the process has most_files. */
 NTSTATUS shared_file_open(struct d3dkmt_process *process, uint64_t count,
                           struct shared_file **out_file);
 /* The process is gone: nobody pays for its files. */

@@ -127,7 +127,7 @@ NTSTATUS shared_file_open(struct d3dkmt_process *process, uint64_t count,
     struct d3dkmt *front = process->front;
     const struct d3dkmt_board *board = &front->config.board;
     struct shared_file *file =
-        process->file_count < MOST_FILES ? front_alloc(front, sizeof *file) : NULL;
+        process->file_count < front->config.most_files ? front_alloc(front, sizeof *file) : NULL;
     NTSTATUS status;
 
     *out_file = NULL;

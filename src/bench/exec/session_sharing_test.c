@@ -593,6 +593,63 @@ static void a_fence_of_two_processes_orders_their_work(void **state)
     test_on_board(16 * MIB, order_by_fence);
 }
 
+/* ---- Who pays -------------------------------------------------------------------------------- */
+
+static NTSTATUS share_fence(struct test_client *client, D3DKMT_HANDLE *out_fence)
+{
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = {.hDevice = client->device,
+                                                  .Info.Type = D3DDDI_MONITORED_FENCE};
+    NTSTATUS status;
+
+    create.Info.Flags.Shared = create.Info.Flags.NtSecuritySharing = 1;
+    status = TEST_CALL(client, CreateSynchronizationObject2, &create);
+    *out_fence = create.hSyncObject;
+    return status;
+}
+
+static NTSTATUS lock_status(struct test_client *client, const struct test_buffer *buffer)
+{
+    D3DKMT_LOCK2 lock = {.hDevice = client->device, .hAllocation = buffer->handle};
+
+    return TEST_CALL(client, Lock2, &lock);
+}
+
+/* Each process has one file. */
+static void pay_for_files(struct exec_session *session)
+{
+    struct test_client maker, opener;
+    struct shared made, opened;
+    D3DKMT_HANDLE fence;
+    uint64_t named;
+
+    test_client_start(&maker, session);
+    test_client_start(&opener, session);
+    assert_int_equal(make_shared(&maker, SGPU_UMD_CPU_VISIBLE, MIB, true, &made), STATUS_SUCCESS);
+    named = share(&maker, made.resource);
+    opened = open_shared(&opener, named, MIB);
+    /* The opener locks first, and the maker has paid: it has no other file, the opener has. */
+    assert_int_equal(lock_status(&opener, &opened.buffers[0]), STATUS_SUCCESS);
+    assert_int_equal(share_fence(&maker, &fence), STATUS_NO_MEMORY);
+    assert_int_equal(lock_status(&opener, &opened.buffers[1]), STATUS_NO_MEMORY);
+    assert_int_equal(share_fence(&opener, &fence), STATUS_SUCCESS);
+    assert_int_equal(lock_status(&maker, &made.buffers[0]), STATUS_SUCCESS);
+    /* When the maker is gone the opener pays. */
+    test_client_close(&maker);
+    test_let_run(session);
+    assert_int_equal(lock_status(&opener, &opened.buffers[1]), STATUS_NO_MEMORY);
+    destroy_fence(&opener, fence);
+    test_let_run(session);
+    assert_int_equal(lock_status(&opener, &opened.buffers[1]), STATUS_SUCCESS);
+    assert_int_equal(share_fence(&opener, &fence), STATUS_NO_MEMORY);
+    d3dkmt_nt_handle_closed(session->front, named);
+    test_client_close(&opener);
+}
+
+static void the_maker_pays_for_files_as_long_as_it_is_there(void **state)
+{
+    test_on_board_with_files(16 * MIB, pay_for_files, 1);
+}
+
 /* ---- What is wrong --------------------------------------------------------------------------- */
 
 static void be_wrong(struct exec_session *session)
@@ -728,6 +785,7 @@ int main(void)
         cmocka_unit_test(a_process_that_ends_takes_nothing_from_the_others),
         cmocka_unit_test(a_device_goes_though_others_have_what_it_made),
         cmocka_unit_test(a_fence_of_two_processes_orders_their_work),
+        cmocka_unit_test(the_maker_pays_for_files_as_long_as_it_is_there),
         cmocka_unit_test(what_is_wrong_gets_its_status_and_opens_nothing),
     };
 
