@@ -707,6 +707,22 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECT {
     D3DDDICB_SIGNALFLAGS Flags;
 } D3DKMT_SIGNALSYNCHRONIZATIONOBJECT;
 
+typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2 {
+    D3DKMT_HANDLE hContext;
+    UINT ObjectCount;
+    D3DKMT_HANDLE ObjectHandleArray[D3DDDI_MAX_OBJECT_SIGNALED];
+    D3DDDICB_SIGNALFLAGS Flags;
+    ULONG BroadcastContextCount; /* beside hContext */
+    D3DKMT_HANDLE BroadcastContext[D3DDDI_MAX_BROADCAST_CONTEXT];
+    union {
+        struct {
+            UINT64 FenceValue;
+        } Fence;
+        HANDLE CpuEventHandle; /* with EnqueueCpuEvent */
+        UINT64 Reserved[8];
+    };
+} D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2;
+
 typedef struct _D3DKMT_WAITFORSYNCHRONIZATIONOBJECT {
     D3DKMT_HANDLE hContext;
     UINT ObjectCount;
@@ -822,6 +838,7 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 {
     ROW(OpenSyncObjectFromNtHandle2, D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2)                           \
     ROW(DestroySynchronizationObject, const D3DKMT_DESTROYSYNCHRONIZATIONOBJECT)                   \
     ROW(SignalSynchronizationObject, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT)                     \
+    ROW(SignalSynchronizationObject2, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2)                   \
     ROW(SignalSynchronizationObjectFromCpu, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU)       \
     ROW(SignalSynchronizationObjectFromGpu, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU)       \
     ROW(SignalSynchronizationObjectFromGpu2, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2)     \

@@ -33,7 +33,9 @@
  *            are looked up, counts bounded, ranges checked. Pointers must lead to memory of the
  *            embedder's: it has copied in what they lead to.
  * Limits     Semaphores and mutexes answer STATUS_NOT_SUPPORTED, and so do the calls that open
- *            those, D3DKMTOpenSynchronizationObject and D3DKMTOpenSyncObjectFromNtHandle. A fence
+ *            those, D3DKMTOpenSynchronizationObject and D3DKMTOpenSyncObjectFromNtHandle. A CPU
+ *            notification is not shared, nor the driver's to signal (SignalByKmd), and
+ *            D3DKMTSignalSynchronizationObject and its second form are for those alone. A fence
  *            with Shared and without NtSecuritySharing is one like any other, which nobody can
  *            open. dwDesiredAccess of an NT handle is not looked at: who has it may do everything.
  *            What others have cannot be offered, nor memory of a client's own be shared.
@@ -62,13 +64,15 @@ struct d3dkmt_process;
 #define D3DKMT_MOST_TRIM_NOTICES 64u
 
 /*
- * Waits of the CPU's with hAsyncEvent that a process has at one time, at most; one more is
- * STATUS_NO_MEMORY. hAsyncEvent is a number here that the client's library gives, even and of no
- * other wait: STATUS_SUCCESS, the values are reached; STATUS_PENDING, the wait is entered, and the
- * same call with that number + 1 ends, once, when the wait does. A value that has been reached
- * counts, whatever becomes of the fence until that call.
+ * Events of a process at one time, at most; one more is STATUS_NO_MEMORY. An event (hAsyncEvent,
+ * CPUNotification.Event, CpuEventHandle) is a number here that the client's library gives, even and
+ * of no other event of the process. D3DKMTWaitForSynchronizationObjectFromCpu with that number + 1
+ * as hAsyncEvent ends when the event is to be set, once for each time, or, with a status that is no
+ * success, when nobody sets it any more. Of a wait STATUS_SUCCESS says that the values are reached,
+ * and STATUS_PENDING that it is entered: a value that has been reached counts, whatever becomes of
+ * the fence.
  */
-#define D3DKMT_MOST_EVENT_WAITS 512u
+#define D3DKMT_MOST_EVENTS 512u
 
 /*
  * What the embedder gives. client is the embedder's own name for the process. Pages are system

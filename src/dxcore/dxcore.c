@@ -59,8 +59,13 @@ static NTSTATUS call_by_nt_handle(unsigned function, void *call_arguments)
 /* Calls that may give what other processes see, too. */
 static NTSTATUS call_and_see(unsigned function, void *call_arguments, const void *caller)
 {
-    const NTSTATUS status = connection_call(function, call_arguments, caller);
+    NTSTATUS status;
 
+    if (function == D3DKMT_FN_CreateSynchronizationObject2 &&
+        ((const D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *)call_arguments)->Info.Type ==
+            D3DDDI_CPU_NOTIFICATION)
+        return events_notify(call_arguments, caller);
+    status = connection_call(function, call_arguments, caller);
     if (status < 0)
         return status;
     switch (function) {
@@ -84,6 +89,37 @@ static NTSTATUS call_and_see(unsigned function, void *call_arguments, const void
     }
 }
 
+/* Calls that may name an event. */
+static NTSTATUS call_with_event(unsigned function, void *call_arguments, const void *caller)
+{
+    switch (function) {
+    case D3DKMT_FN_WaitForSynchronizationObjectFromCpu: {
+        const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments = call_arguments;
+
+        if (arguments->hAsyncEvent)
+            return events_wait(arguments, caller);
+        break;
+    }
+    case D3DKMT_FN_SignalSynchronizationObject2: {
+        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2 *arguments = call_arguments;
+
+        if (arguments->Flags.EnqueueCpuEvent)
+            return events_enqueue(arguments, caller);
+        break;
+    }
+    case D3DKMT_FN_SignalSynchronizationObjectFromGpu2: {
+        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *arguments = call_arguments;
+
+        if (arguments->Flags.EnqueueCpuEvent)
+            return events_enqueue_from_gpu(arguments, caller);
+        break;
+    }
+    default:
+        break;
+    }
+    return connection_call(function, call_arguments, caller);
+}
+
 static NTSTATUS call(unsigned function, void *arguments, const void *caller)
 {
     if (passing_is_on())
@@ -94,9 +130,9 @@ static NTSTATUS call(unsigned function, void *arguments, const void *caller)
     case D3DKMT_FN_UnregisterTrimNotification:
         return notices_end(arguments);
     case D3DKMT_FN_WaitForSynchronizationObjectFromCpu:
-        if (((const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *)arguments)->hAsyncEvent)
-            return events_wait(arguments, caller);
-        return connection_call(function, arguments, caller);
+    case D3DKMT_FN_SignalSynchronizationObject2:
+    case D3DKMT_FN_SignalSynchronizationObjectFromGpu2:
+        return call_with_event(function, arguments, caller);
     case D3DKMT_FN_QueryResourceInfoFromNtHandle:
     case D3DKMT_FN_OpenResourceFromNtHandle:
     case D3DKMT_FN_OpenSyncObjectFromNtHandle2:

@@ -15,6 +15,7 @@
  *                                                buffers have been made; with a library: slowly
  *     client queues BUFFERS MIB ROUNDS           writes, copies and reads by hardware queues
  *     client events                              waits that set an event
+ *     client notify [lie]                        signals that set an event; and some that are wrong
  *     client adapter                             what DXCore tells, beside what the calls tell
  *     client calls                               measures what a call costs, beside a socket
  *     client share BUFFERS MIB                   holds them, and trims when another process comes
@@ -448,6 +449,8 @@ int main(int argc, char **argv)
         return queues(buffers, bytes, rounds);
     if (!strcmp(what, "events"))
         return events();
+    if (!strcmp(what, "notify"))
+        return notifications(argc > 2 && !strcmp(argv[2], "lie"));
     if (!strcmp(what, "adapter"))
         return tell_adapter();
     if (!strcmp(what, "wait"))
@@ -459,7 +462,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "lie"))
         return lie();
     fprintf(stderr,
-            "usage: client copy|keep|locks|queues|die|wait|leave|calls|events|adapter|share|"
-            "sharing|sharing-lies|careless|wild|lie ...\n");
+            "usage: client copy|keep|locks|queues|die|wait|leave|calls|events|notify|adapter|"
+            "share|sharing|sharing-lies|careless|wild|lie ...\n");
     return 2;
 }

@@ -135,6 +135,20 @@ grep -q 'KMT-046 .* is awaited with value 1$' "$folder/out" || complain "events:
 grep -q 'KMT-048 .*: ObjectCount is 33$' "$folder/out" || complain "events: no KMT-048"
 plays_twice "$folder/events.case"
 
+# CPU notifications and signals that set an event, in their turn; and three that are wrong.
+expect 0 '^6 of 6 right' --record "$folder/notify.case" -- "$client" notify
+grep -q ' 0 findings' "$folder/out" || complain "notify: findings"
+[ "$(grep -c '^wait c' "$folder/notify.case")" -ge 50 ] || complain "notify: the record has no waits"
+plays_twice "$folder/notify.case"
+DRYDOCK_NO_LANES=1 expect 1 '^10 of 10 right' -- "$client" notify lie
+grep -q ' 2 findings; ' "$folder/out" || complain "notify lie: not two findings"
+grep -q 'KMT-083 .*: Event is no event$' "$folder/out" || complain "notify lie: no KMT-083"
+grep -q 'KMT-084 .*: ObjectCount is 1$' "$folder/out" || complain "notify lie: no KMT-084"
+"$drydock" exec -- env DRYDOCK_PASS="$folder/other/libdxcore.so" DRYDOCK_RECORD="$folder/passed-notify.case" \
+    "$client" notify >"$folder/out" 2>&1
+grep -q '^6 of 6 right' "$folder/out" || complain "notify: what passes is another answer"
+plays_twice "$folder/passed-notify.case"
+
 # Hardware queues: the content is right, the calls break no rule, and the record has their work.
 expect 0 '^0 wrong buffers of 12' --local-memory 8M --option hardware-queues=yes -- "$client" queues 4 4 3
 grep -q ' 0 findings$' "$folder/out" || complain "queues: findings"
@@ -227,7 +241,7 @@ jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))'
 fi
 
 # What is evaluated is what the catalogue says is.
-grep -Eo '^(QUEUE_|SHARING_)?RULE\([A-Z_]*, "KMT-[0-9]*"' "$source/src/bench/exec/client_rules.inc" | grep -o 'KMT-[0-9]*' \
+grep -Eo '^(QUEUE_|SHARING_|EVENT_)?RULE\([A-Z_]*, "KMT-[0-9]*"' "$source/src/bench/exec/client_rules.inc" | grep -o 'KMT-[0-9]*' \
     > "$folder/rules"
 sed -n 's/^| \(KMT-[0-9]*\) .*| \(yes\|advice\)[^|]* |$/\1/p' "$source/data/d3dkmt/contract.md" |
     diff - "$folder/rules" > "$folder/out" || complain "the catalogue and client_rules.inc differ"
