@@ -846,6 +846,24 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 {
     ROW(WaitForSynchronizationObjectFromCpu, const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU)     \
     ROW(WaitForSynchronizationObjectFromGpu, const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU)
 
+/* Objects that D3DKMTShareObjects has given a name: a shared allocation, a shared fence. */
+typedef struct _D3DKMT_OPENNTHANDLEFROMNAME {
+    DWORD dwDesiredAccess;
+    OBJECT_ATTRIBUTES *pObjAttrib;
+    HANDLE hNtHandle; /* out */
+} D3DKMT_OPENNTHANDLEFROMNAME;
+
+typedef struct _D3DKMT_OPENSYNCOBJECTNTHANDLEFROMNAME {
+    DWORD dwDesiredAccess;
+    OBJECT_ATTRIBUTES *pObjAttrib;
+    HANDLE hNtHandle; /* out */
+} D3DKMT_OPENSYNCOBJECTNTHANDLEFROMNAME;
+
+/* Functions whose arguments lead to more than lists. */
+#define D3DKMT_NAME_FUNCTIONS(ROW)                                                                 \
+    ROW(OpenNtHandleFromName, D3DKMT_OPENNTHANDLEFROMNAME)                                         \
+    ROW(OpenSyncObjectNtHandleFromName, D3DKMT_OPENSYNCOBJECTNTHANDLEFROMNAME)
+
 #define D3DKMT_DECLARE(name, type)                                                                 \
     typedef NTSTATUS(D3DKMT_CALL *PFND3DKMT_##name)(type *);                                       \
     NTSTATUS D3DKMT_CALL D3DKMT##name(type *arguments);
@@ -854,10 +872,12 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 {
 extern "C" {
 #endif
 D3DKMT_FUNCTIONS(D3DKMT_DECLARE)
-typedef NTSTATUS(D3DKMT_CALL *PFND3DKMT_ShareObjects)(UINT, const D3DKMT_HANDLE *, VOID *, DWORD,
-                                                      HANDLE *);
-NTSTATUS D3DKMT_CALL D3DKMTShareObjects(UINT count, const D3DKMT_HANDLE *handles, VOID *attributes,
-                                        DWORD access, HANDLE *out_shared);
+D3DKMT_NAME_FUNCTIONS(D3DKMT_DECLARE)
+typedef NTSTATUS(D3DKMT_CALL *PFND3DKMT_ShareObjects)(UINT, const D3DKMT_HANDLE *,
+                                                      OBJECT_ATTRIBUTES *, DWORD, HANDLE *);
+NTSTATUS D3DKMT_CALL D3DKMTShareObjects(UINT count, const D3DKMT_HANDLE *handles,
+                                        OBJECT_ATTRIBUTES *attributes, DWORD access,
+                                        HANDLE *out_shared);
 #ifdef __cplusplus
 }
 #endif

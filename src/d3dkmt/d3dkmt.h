@@ -38,6 +38,8 @@
  *            D3DKMTSignalSynchronizationObject and its second form are for those alone. A fence
  *            with Shared and without NtSecuritySharing is one like any other, which nobody can
  *            open. dwDesiredAccess of an NT handle is not looked at: who has it may do everything.
+ *            A shared object has one name, of D3DKMT_MOST_NAME_BYTES at most, for as long as there
+ *            is an NT handle of it; there are no directories of names.
  *            What others have cannot be offered, nor memory of a client's own be shared.
  *            STATUS_NOT_SUPPORTED, too: a second hardware queue of a context beside the first,
  *            queues with UserModeSubmission, NativeProgressFence or TestQueue, and a signal to
@@ -59,6 +61,9 @@
 
 struct d3dkmt;
 struct d3dkmt_process;
+
+/* Of a name of a shared object. */
+#define D3DKMT_MOST_NAME_BYTES 1024u
 
 /* Registrations for notices to trim that a process has at one time, at most. */
 #define D3DKMT_MOST_TRIM_NOTICES 64u
@@ -271,7 +276,9 @@ void d3dkmt_process_close(struct d3dkmt_process *process, void (*gone)(void *con
 /* True: the call has ended. False: it waits, and call->ended() will be called. */
 bool d3dkmt_call(struct d3dkmt_process *process, struct d3dkmt_call *call);
 
-/* The last copy of an NT handle that D3DKMTShareObjects has given is closed, or none was made. */
+/* The function gives an NT handle: of what it shares, or has opened by a name. */
+bool d3dkmt_gives_nt_handle(enum d3dkmt_function function);
+/* The last copy of an NT handle that such a call has given is closed, or none was made. */
 void d3dkmt_nt_handle_closed(struct d3dkmt *front, uint64_t nt_object);
 
 /* Takes everything as far as it goes now. True: something has happened. */

@@ -77,6 +77,8 @@ struct shared {
     enum object_type type;
     D3DKMT_HANDLE global; /* by which any process opens it; 0: by NT handles alone */
     unsigned users, nt_handles;
+    void *title; /* the name that a process has given it; NULL: none */
+    UINT title_bytes;
     /* RESOURCE */
     struct d3dkmt_process *creator; /* whose process of the manager's its memory is of */
     unsigned count;
@@ -87,6 +89,13 @@ struct shared {
     struct shared_file *file;
     uint64_t page;
     uint64_t *view;
+};
+
+/* A name of a shared object as a call has it. */
+struct title {
+    const void *name;
+    UINT bytes;
+    bool ignores_case; /* of ASCII */
 };
 
 /* A file of the embedder's, which costs it a descriptor. */
@@ -404,6 +413,10 @@ NTSTATUS shared_describe(struct shared *shared, struct d3dkmt_process *creator,
 /* By what the embedder's NT handle names, or by a global handle; NULL: there is none. */
 struct shared *shared_find(struct d3dkmt *front, enum object_type type, uint64_t nt_object,
                            D3DKMT_HANDLE global);
+/* By the name that somebody has given it; NULL: there is none. */
+struct shared *shared_find_titled(struct d3dkmt *front, const struct title *title);
+/* It has an NT handle, and the name until there is none any more. STATUS_NO_MEMORY. */
+NTSTATUS shared_give_title(struct shared *shared, const struct title *title);
 void shared_keep(struct shared *shared);
 void shared_drop(struct shared *shared);
 /* True: who has it is the last, and no NT handle names it. */

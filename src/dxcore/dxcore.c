@@ -156,21 +156,33 @@ static NTSTATUS call(unsigned function, void *arguments, const void *caller)
 D3DKMT_FUNCTIONS(THUNK)
 
 /* An NT handle is a descriptor of this process. */
-EXPORT NTSTATUS D3DKMTShareObjects(UINT count, const D3DKMT_HANDLE *handles, VOID *attributes,
-                                   DWORD access, HANDLE *out_shared)
+EXPORT NTSTATUS D3DKMTShareObjects(UINT count, const D3DKMT_HANDLE *handles,
+                                   OBJECT_ATTRIBUTES *attributes, DWORD access, HANDLE *out_shared)
 {
     if (passing_is_on()) {
-        NTSTATUS(*other)
-        (UINT, const D3DKMT_HANDLE *, VOID *, DWORD, HANDLE *) =
-            (NTSTATUS(*)(UINT, const D3DKMT_HANDLE *, VOID *, DWORD, HANDLE *))(
-                uintptr_t)passing_symbol("D3DKMTShareObjects");
+        PFND3DKMT_ShareObjects other =
+            (PFND3DKMT_ShareObjects)(uintptr_t)passing_symbol("D3DKMTShareObjects");
 
         return other ? other(count, handles, attributes, access, out_shared) : STATUS_NOT_SUPPORTED;
     }
     if (!count || !handles || !out_shared)
         return STATUS_INVALID_PARAMETER;
-    return sharing_share(count, handles, access, out_shared);
+    return sharing_share(count, handles, attributes, access, out_shared);
 }
+
+#define NAME_THUNK(name, type)                                                                     \
+    EXPORT NTSTATUS D3DKMT##name(type *arguments)                                                  \
+    {                                                                                              \
+        if (passing_is_on()) {                                                                     \
+            PFND3DKMT_##name other = (PFND3DKMT_##name)(uintptr_t)passing_symbol("D3DKMT" #name);  \
+                                                                                                   \
+            return other ? other(arguments) : STATUS_NOT_SUPPORTED;                                \
+        }                                                                                          \
+        return arguments ? sharing_open_by_name(D3DKMT_FN_##name, arguments->dwDesiredAccess,      \
+                                                arguments->pObjAttrib, &arguments->hNtHandle)      \
+                         : STATUS_INVALID_PARAMETER;                                               \
+    }
+D3DKMT_NAME_FUNCTIONS(NAME_THUNK)
 
 /* ---- DXCore ---------------------------------------------------------------------------------- */
 

@@ -101,8 +101,14 @@ QUERY_LISTS(QueryResourceInfo, D3DKMT_QUERYRESOURCEINFO)
 QUERY_LISTS(QueryResourceInfoFromNtHandle, D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE)
 static const struct list_row ShareObjects_lists[] = {
     LIST(THUNK_SHARE_OBJECTS, hObjects, cObjects, sizeof(D3DKMT_HANDLE), GOES_IN),
+    LIST(THUNK_SHARE_OBJECTS, Name, NameBytes, 1, GOES_IN),
     END_OF_LISTS,
 };
+static const struct list_row OpenNtHandleFromName_lists[] = {
+    LIST(THUNK_OPEN_BY_NAME, Name, NameBytes, 1, GOES_IN),
+    END_OF_LISTS,
+};
+#define OpenSyncObjectNtHandleFromName_lists OpenNtHandleFromName_lists
 static const struct list_row DestroyAllocation2_lists[] = {
     LIST(D3DKMT_DESTROYALLOCATION2, phAllocationList, AllocationCount, sizeof(D3DKMT_HANDLE),
          GOES_IN),
@@ -213,6 +219,8 @@ static const struct list_row *const lists_of[D3DKMT_FN_COUNT] = {
     HAS_LISTS(QueryResourceInfo),
     HAS_LISTS(QueryResourceInfoFromNtHandle),
     HAS_LISTS(ShareObjects),
+    HAS_LISTS(OpenNtHandleFromName),
+    HAS_LISTS(OpenSyncObjectNtHandleFromName),
     HAS_LISTS(SetAllocationPriority),
     HAS_LISTS(MakeResident),
     HAS_LISTS(Evict),

@@ -428,8 +428,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "share") && buffers && bytes)
         return share(buffers, bytes);
     if (!strcmp(what, "sharing") && argc > 4 && atoi(argv[2]) > 0)
-        return sharing((uint64_t)atoi(argv[2]) << 20, (unsigned)atoi(argv[3]),
-                       !strcmp(argv[4], "fork"));
+        return sharing((uint64_t)atoi(argv[2]) << 20, (unsigned)atoi(argv[3]), argv[4]);
     if (!strcmp(what, "sharing-lies"))
         return sharing_lies(UINT64_C(1) << 20);
     open_adapter();

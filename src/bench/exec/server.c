@@ -229,7 +229,7 @@ static int share(struct channel *channel, struct d3dkmt_call *call)
 {
     int file = -1;
 
-    if (call->function != D3DKMT_FN_ShareObjects || !NT_SUCCESS(call->status))
+    if (!d3dkmt_gives_nt_handle(call->function) || !NT_SUCCESS(call->status))
         return -1;
     file = nt_handles_give(&channel->server->nt_handles, channel->pid, call->nt_object);
     if (file < 0)

@@ -15,7 +15,7 @@
  *            The first program is started when the socket is there. The server ends when that has
  *            ended and no client is left, though there are NT handles: nobody could open them.
  *            An NT handle is a descriptor of a pipe (nt_handles.h), which a client gets with the
- *            answer to D3DKMTShareObjects, and sends back with the calls that name it.
+ *            answer to the call that gives it, and sends back with the calls that name it.
  * Ownership  exec_serve() owns all it makes.
  * Errors     exec_server.error says why nothing was served; a client's fault is never one.
  */
