@@ -124,7 +124,7 @@ grep -q '^13 of 13 right' "$folder/out" || complain "events: what passes is anot
 plays_twice "$folder/passed-events.case"
 
 # DXCore tells what the calls tell.
-expect 0 '^15 of 15 right' -- "$client" adapter
+expect 0 '^17 of 17 right' -- "$client" adapter
 
 # Waits that set an event, by lanes and by sockets; the record has the waits of their threads. One
 # fence is destroyed while it is awaited, and one wait names 33, in each run.
