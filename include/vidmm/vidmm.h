@@ -487,6 +487,27 @@ void vidmm_query_fences(struct vidmm *vidmm);
 unsigned vidmm_node_count(const struct vidmm *vidmm);
 
 /*
+ * What a node has done. Where the driver has several packets of it, time is counted for the one
+ * that ends next. running_ns is 0 without a clock (vidmm_platform.now_ns).
+ */
+struct vidmm_packet_counts {
+    uint64_t queued;
+    uint64_t submitted; /* to the driver; one that has come back is submitted again */
+    uint64_t came_back; /* preempted */
+    uint64_t completed, failed;
+};
+struct vidmm_node_counts {
+    uint64_t running_ns; /* in which the driver had packets */
+    uint64_t switches;   /* packets of another context than the one before */
+    struct vidmm_packet_counts work, paging;
+};
+/* Of all, and, in out_system, of what is no process's. */
+void vidmm_node_counts(const struct vidmm *vidmm, unsigned node, struct vidmm_node_counts *out_all,
+                       struct vidmm_node_counts *out_system);
+void vidmm_process_node_counts(const struct vidmm_process *process, unsigned node,
+                               struct vidmm_node_counts *out_counts);
+
+/*
  * Has the node preempted: what has not run comes back by itself. STATUS_DEVICE_BUSY: a preemption
  * is under way, the driver cannot, or it is to be left alone (asleep, exclusive access).
  */

@@ -707,6 +707,22 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECT {
     D3DDDICB_SIGNALFLAGS Flags;
 } D3DKMT_SIGNALSYNCHRONIZATIONOBJECT;
 
+typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2 {
+    D3DKMT_HANDLE hContext;
+    UINT ObjectCount;
+    D3DKMT_HANDLE ObjectHandleArray[D3DDDI_MAX_OBJECT_SIGNALED];
+    D3DDDICB_SIGNALFLAGS Flags;
+    ULONG BroadcastContextCount; /* beside hContext */
+    D3DKMT_HANDLE BroadcastContext[D3DDDI_MAX_BROADCAST_CONTEXT];
+    union {
+        struct {
+            UINT64 FenceValue;
+        } Fence;
+        HANDLE CpuEventHandle; /* with EnqueueCpuEvent */
+        UINT64 Reserved[8];
+    };
+} D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2;
+
 typedef struct _D3DKMT_WAITFORSYNCHRONIZATIONOBJECT {
     D3DKMT_HANDLE hContext;
     UINT ObjectCount;
@@ -822,12 +838,31 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 {
     ROW(OpenSyncObjectFromNtHandle2, D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2)                           \
     ROW(DestroySynchronizationObject, const D3DKMT_DESTROYSYNCHRONIZATIONOBJECT)                   \
     ROW(SignalSynchronizationObject, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT)                     \
+    ROW(SignalSynchronizationObject2, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2)                   \
     ROW(SignalSynchronizationObjectFromCpu, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU)       \
     ROW(SignalSynchronizationObjectFromGpu, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU)       \
     ROW(SignalSynchronizationObjectFromGpu2, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2)     \
     ROW(WaitForSynchronizationObject, const D3DKMT_WAITFORSYNCHRONIZATIONOBJECT)                   \
     ROW(WaitForSynchronizationObjectFromCpu, const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU)     \
     ROW(WaitForSynchronizationObjectFromGpu, const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU)
+
+/* Objects that D3DKMTShareObjects has given a name: a shared allocation, a shared fence. */
+typedef struct _D3DKMT_OPENNTHANDLEFROMNAME {
+    DWORD dwDesiredAccess;
+    OBJECT_ATTRIBUTES *pObjAttrib;
+    HANDLE hNtHandle; /* out */
+} D3DKMT_OPENNTHANDLEFROMNAME;
+
+typedef struct _D3DKMT_OPENSYNCOBJECTNTHANDLEFROMNAME {
+    DWORD dwDesiredAccess;
+    OBJECT_ATTRIBUTES *pObjAttrib;
+    HANDLE hNtHandle; /* out */
+} D3DKMT_OPENSYNCOBJECTNTHANDLEFROMNAME;
+
+/* Functions whose arguments lead to more than lists. */
+#define D3DKMT_NAME_FUNCTIONS(ROW)                                                                 \
+    ROW(OpenNtHandleFromName, D3DKMT_OPENNTHANDLEFROMNAME)                                         \
+    ROW(OpenSyncObjectNtHandleFromName, D3DKMT_OPENSYNCOBJECTNTHANDLEFROMNAME)
 
 #define D3DKMT_DECLARE(name, type)                                                                 \
     typedef NTSTATUS(D3DKMT_CALL *PFND3DKMT_##name)(type *);                                       \
@@ -837,10 +872,12 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 {
 extern "C" {
 #endif
 D3DKMT_FUNCTIONS(D3DKMT_DECLARE)
-typedef NTSTATUS(D3DKMT_CALL *PFND3DKMT_ShareObjects)(UINT, const D3DKMT_HANDLE *, VOID *, DWORD,
-                                                      HANDLE *);
-NTSTATUS D3DKMT_CALL D3DKMTShareObjects(UINT count, const D3DKMT_HANDLE *handles, VOID *attributes,
-                                        DWORD access, HANDLE *out_shared);
+D3DKMT_NAME_FUNCTIONS(D3DKMT_DECLARE)
+typedef NTSTATUS(D3DKMT_CALL *PFND3DKMT_ShareObjects)(UINT, const D3DKMT_HANDLE *,
+                                                      OBJECT_ATTRIBUTES *, DWORD, HANDLE *);
+NTSTATUS D3DKMT_CALL D3DKMTShareObjects(UINT count, const D3DKMT_HANDLE *handles,
+                                        OBJECT_ATTRIBUTES *attributes, DWORD access,
+                                        HANDLE *out_shared);
 #ifdef __cplusplus
 }
 #endif

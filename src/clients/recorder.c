@@ -383,6 +383,8 @@ static void waits(struct recorder_case *recorder, const struct seen_process *pro
 {
     struct held *held = wait->is_by_cpu ? NULL : hold(recorder, wait->context);
 
+    if (wait->is_by_cpu)
+        wait_for(recorder, seen_who_sets(process, wait->event));
     for (UINT i = 0; i < wait->count; i++) {
         struct seen_object *fence = seen_find(process, wait->handles[i], SEEN_FENCE);
 

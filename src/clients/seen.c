@@ -633,6 +633,24 @@ static void await_all(const struct seen_process *process, const struct seen_sync
         await(wait->context, seen_find(process, wait->handles[i], SEEN_FENCE), wait->values[i]);
 }
 
+static void set_event(struct seen_process *process, uint64_t event, struct seen_object *context)
+{
+    if (event && context)
+        process->events[process->next_event++ % SEEN_EVENTS] = (struct seen_event){event, context};
+}
+
+static void set_all(struct seen_process *process, const struct seen_setting *setting)
+{
+    set_event(process, setting->event, setting->context);
+    for (UINT i = 0; !setting->is_enqueued && i < setting->count; i++) {
+        const struct seen_object *notification =
+            seen_find(process, setting->handles[i], SEEN_NOTIFICATION);
+
+        if (notification)
+            set_event(process, notification->event, setting->context);
+    }
+}
+
 static void submitted(struct seen *seen, struct seen_process *process, const struct seen_work *work)
 {
     struct signals signals = {.process = process, .context = work->context};
@@ -714,10 +732,13 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
 {
     struct seen_object *object, *device;
     struct seen_work work;
+    struct seen_setting setting;
     struct seen_sync sync;
 
     if (seen_work_of(process, call->function, call->arguments, &work))
         submitted(seen, process, &work);
+    else if (seen_setting_of(process, call->function, call->arguments, &setting))
+        set_all(process, &setting);
     else if (seen_wait_of(process, call->function, call->arguments, &sync))
         await_all(process, &sync);
     else if (seen_signal_of(process, call->function, call->arguments, &sync))
@@ -785,9 +806,14 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
     case D3DKMT_FN_CreateSynchronizationObject2: {
         const D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *arguments = call->arguments;
 
+        device = seen_find(process, arguments->hDevice, SEEN_DEVICE);
+        if (arguments->Info.Type == D3DDDI_CPU_NOTIFICATION) {
+            object = add(seen, process, SEEN_NOTIFICATION, arguments->hSyncObject, device);
+            if (object)
+                object->event = (uintptr_t)arguments->Info.CPUNotification.Event;
+        }
         if (arguments->Info.Type != D3DDDI_MONITORED_FENCE)
             break;
-        device = seen_find(process, arguments->hDevice, SEEN_DEVICE);
         object = add(seen, process, SEEN_FENCE, arguments->hSyncObject, device);
         if (!object)
             break;
@@ -911,11 +937,14 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
     case D3DKMT_FN_DestroyAllocation2:
         destroyed_allocations(process, call->arguments);
         break;
-    case D3DKMT_FN_DestroySynchronizationObject:
-        destroy(seen_find(
-            process, ((const D3DKMT_DESTROYSYNCHRONIZATIONOBJECT *)call->arguments)->hSyncObject,
-            SEEN_FENCE));
+    case D3DKMT_FN_DestroySynchronizationObject: {
+        const D3DKMT_HANDLE handle =
+            ((const D3DKMT_DESTROYSYNCHRONIZATIONOBJECT *)call->arguments)->hSyncObject;
+
+        destroy(seen_find(process, handle, SEEN_FENCE));
+        destroy(seen_find(process, handle, SEEN_NOTIFICATION));
         break;
+    }
     case D3DKMT_FN_DestroyContext:
         destroy(seen_find(process, ((const D3DKMT_DESTROYCONTEXT *)call->arguments)->hContext,
                           SEEN_CONTEXT));

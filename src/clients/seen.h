@@ -44,6 +44,7 @@ enum seen_kind {
     SEEN_QUEUE,
     SEEN_HW_QUEUE,
     SEEN_FENCE,
+    SEEN_NOTIFICATION,
     SEEN_ALLOCATION,
     SEEN_RESOURCE,
 };
@@ -74,6 +75,13 @@ struct seen_signal {
 struct seen_awaited {
     struct seen_object *fence;
     uint64_t value;
+};
+
+/* A context sets an event: the client that learns of it knows that what went before has run. */
+#define SEEN_EVENTS 16u
+struct seen_event {
+    uint64_t number; /* 0: free */
+    struct seen_object *context;
 };
 
 /* What is the same for all processes that have a fence or an allocation. */
@@ -144,6 +152,9 @@ struct seen_object {
     struct seen_object *hw_queue;      /* whose progress fence it is; NULL: none */
     bool is_wait_only, is_signal_only; /* NoSignal, NoWait */
 
+    /* NOTIFICATION */
+    uint64_t event; /* its number */
+
     /* QUEUE, HW_QUEUE */
     struct seen_object *fence;
     struct seen_object *context; /* HW_QUEUE */
@@ -189,7 +200,9 @@ struct seen_process {
     struct seen_ranges reserved; /* addresses by ReserveGpuVirtualAddress */
     struct seen_ranges given; /* these, and what was mapped, until it is freed by its addresses */
     uint64_t given_up;        /* references, offers and allocations, so far */
-    bool has_opaque_work;     /* some batch could not be read: who signals what is not known */
+    struct seen_event events[SEEN_EVENTS]; /* the newest signals that set one */
+    unsigned next_event;
+    bool has_opaque_work; /* some batch could not be read: who signals what is not known */
 };
 
 /* Where the memory of clients is, and who reads their packets. */
@@ -262,7 +275,7 @@ bool seen_work_of(const struct seen_process *process, enum d3dkmt_function funct
 /* Fences and values that a call waits for, or signals. */
 struct seen_sync {
     bool is_by_cpu;
-    /* A wait with hAsyncEvent is two calls (D3DKMT_MOST_EVENT_WAITS): one where it begins, one
+    /* A wait with hAsyncEvent is two calls (D3DKMT_MOST_EVENTS): one where it begins, one
      * where it ends. Any other is one where it begins and ends. */
     bool begins, ends;
     uint64_t event;              /* of such a wait: its number; 0: it is none */
@@ -277,6 +290,20 @@ bool seen_wait_of(const struct seen_process *process, enum d3dkmt_function funct
                   const void *arguments, struct seen_sync *out_wait);
 bool seen_signal_of(const struct seen_process *process, enum d3dkmt_function function,
                     const void *arguments, struct seen_sync *out_signal);
+
+/* Signals that set events of the client's: CPU notifications, or one event by itself. */
+struct seen_setting {
+    struct seen_object *context; /* NULL: not known */
+    UINT count;
+    const D3DKMT_HANDLE *handles; /* of notifications */
+    bool is_enqueued;             /* with EnqueueCpuEvent */
+    uint64_t event;               /* its number then */
+};
+/* False: the call is no such one. */
+bool seen_setting_of(const struct seen_process *process, enum d3dkmt_function function,
+                     const void *arguments, struct seen_setting *out_setting);
+/* The context that has set the event last; NULL: nobody knows. */
+struct seen_object *seen_who_sets(const struct seen_process *process, uint64_t event);
 
 enum seen_access_kind { SEEN_COPY, SEEN_FILL, SEEN_RENDER, SEEN_SIGNAL, SEEN_UNKNOWN };
 struct seen_access {

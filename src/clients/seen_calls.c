@@ -138,3 +138,62 @@ bool seen_signal_of(const struct seen_process *process, enum d3dkmt_function fun
         return false;
     }
 }
+
+static UINT at_most(UINT count, UINT most)
+{
+    return count < most ? count : most;
+}
+
+bool seen_setting_of(const struct seen_process *process, enum d3dkmt_function function,
+                     const void *call_arguments, struct seen_setting *out_setting)
+{
+    *out_setting = (struct seen_setting){0};
+    switch (function) {
+    case D3DKMT_FN_SignalSynchronizationObject: {
+        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT *arguments = call_arguments;
+
+        out_setting->context = seen_find(process, arguments->hContext, SEEN_CONTEXT);
+        out_setting->count = at_most(arguments->ObjectCount, D3DDDI_MAX_OBJECT_SIGNALED);
+        out_setting->handles = arguments->ObjectHandleArray;
+        return true;
+    }
+    case D3DKMT_FN_SignalSynchronizationObject2: {
+        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2 *arguments = call_arguments;
+
+        out_setting->context = seen_find(process, arguments->hContext, SEEN_CONTEXT);
+        out_setting->count = at_most(arguments->ObjectCount, D3DDDI_MAX_OBJECT_SIGNALED);
+        out_setting->handles = arguments->ObjectHandleArray;
+        out_setting->is_enqueued = arguments->Flags.EnqueueCpuEvent;
+        if (out_setting->is_enqueued)
+            out_setting->event = (uintptr_t)arguments->CpuEventHandle;
+        return true;
+    }
+    case D3DKMT_FN_SignalSynchronizationObjectFromGpu2: {
+        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *arguments = call_arguments;
+
+        if (!arguments->Flags.EnqueueCpuEvent)
+            return false;
+        if (arguments->BroadcastContextArray && arguments->BroadcastContextCount)
+            out_setting->context =
+                seen_find(process, arguments->BroadcastContextArray[0], SEEN_CONTEXT);
+        out_setting->count = arguments->ObjectCount;
+        out_setting->is_enqueued = true;
+        out_setting->event = (uintptr_t)arguments->CpuEventHandle;
+        return true;
+    }
+    default:
+        return false;
+    }
+}
+
+struct seen_object *seen_who_sets(const struct seen_process *process, uint64_t event)
+{
+    for (unsigned i = 0; event && i < SEEN_EVENTS; i++) {
+        const struct seen_event *set =
+            &process->events[(process->next_event - 1 - i) % SEEN_EVENTS];
+
+        if (set->number == event)
+            return set->context;
+    }
+    return NULL;
+}

@@ -33,9 +33,13 @@
  *            are looked up, counts bounded, ranges checked. Pointers must lead to memory of the
  *            embedder's: it has copied in what they lead to.
  * Limits     Semaphores and mutexes answer STATUS_NOT_SUPPORTED, and so do the calls that open
- *            those, D3DKMTOpenSynchronizationObject and D3DKMTOpenSyncObjectFromNtHandle. A fence
+ *            those, D3DKMTOpenSynchronizationObject and D3DKMTOpenSyncObjectFromNtHandle. A CPU
+ *            notification is not shared, nor the driver's to signal (SignalByKmd), and
+ *            D3DKMTSignalSynchronizationObject and its second form are for those alone. A fence
  *            with Shared and without NtSecuritySharing is one like any other, which nobody can
  *            open. dwDesiredAccess of an NT handle is not looked at: who has it may do everything.
+ *            A shared object has one name, of D3DKMT_MOST_NAME_BYTES at most, for as long as there
+ *            is an NT handle of it; there are no directories of names.
  *            What others have cannot be offered, nor memory of a client's own be shared.
  *            STATUS_NOT_SUPPORTED, too: a second hardware queue of a context beside the first,
  *            queues with UserModeSubmission, NativeProgressFence or TestQueue, and a signal to
@@ -58,17 +62,22 @@
 struct d3dkmt;
 struct d3dkmt_process;
 
+/* Of a name of a shared object. */
+#define D3DKMT_MOST_NAME_BYTES 1024u
+
 /* Registrations for notices to trim that a process has at one time, at most. */
 #define D3DKMT_MOST_TRIM_NOTICES 64u
 
 /*
- * Waits of the CPU's with hAsyncEvent that a process has at one time, at most; one more is
- * STATUS_NO_MEMORY. hAsyncEvent is a number here that the client's library gives, even and of no
- * other wait: STATUS_SUCCESS, the values are reached; STATUS_PENDING, the wait is entered, and the
- * same call with that number + 1 ends, once, when the wait does. A value that has been reached
- * counts, whatever becomes of the fence until that call.
+ * Events of a process at one time, at most; one more is STATUS_NO_MEMORY. An event (hAsyncEvent,
+ * CPUNotification.Event, CpuEventHandle) is a number here that the client's library gives, even and
+ * of no other event of the process. D3DKMTWaitForSynchronizationObjectFromCpu with that number + 1
+ * as hAsyncEvent ends when the event is to be set, once for each time, or, with a status that is no
+ * success, when nobody sets it any more. Of a wait STATUS_SUCCESS says that the values are reached,
+ * and STATUS_PENDING that it is entered: a value that has been reached counts, whatever becomes of
+ * the fence.
  */
-#define D3DKMT_MOST_EVENT_WAITS 512u
+#define D3DKMT_MOST_EVENTS 512u
 
 /*
  * What the embedder gives. client is the embedder's own name for the process. Pages are system
@@ -199,6 +208,8 @@ struct d3dkmt_config {
     LUID luid;
     unsigned wddm;   /* 26: WDDM 2.6 */
     uint64_t secret; /* of global handles of shared resources: no client knows it */
+    /* Files of one process, at most: of shared fences, and of shared memory that was locked. */
+    unsigned most_files; /* 0: 4,096 */
     /* Where addresses lie that the front chooses for itself and for calls without limits. */
     uint64_t va_start, va_end; /* 0: [0xc00000000000, 0xfffff0000000) */
 };
@@ -265,7 +276,9 @@ void d3dkmt_process_close(struct d3dkmt_process *process, void (*gone)(void *con
 /* True: the call has ended. False: it waits, and call->ended() will be called. */
 bool d3dkmt_call(struct d3dkmt_process *process, struct d3dkmt_call *call);
 
-/* The last copy of an NT handle that D3DKMTShareObjects has given is closed, or none was made. */
+/* The function gives an NT handle: of what it shares, or has opened by a name. */
+bool d3dkmt_gives_nt_handle(enum d3dkmt_function function);
+/* The last copy of an NT handle that such a call has given is closed, or none was made. */
 void d3dkmt_nt_handle_closed(struct d3dkmt *front, uint64_t nt_object);
 
 /* Takes everything as far as it goes now. True: something has happened. */

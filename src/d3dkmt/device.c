@@ -195,6 +195,7 @@ NTSTATUS d3dkmt_CreateDevice(struct d3dkmt_call *call, D3DKMT_CREATEDEVICE *argu
     list_init(&device->contexts);
     list_init(&device->paging_queues);
     list_init(&device->fences);
+    list_init(&device->notifications);
     list_init(&device->allocations);
     list_init(&device->resources);
     status = handle_give(process, &device->object, OBJECT_DEVICE);
@@ -259,6 +260,7 @@ bool device_empty(struct device *device)
     struct paging_queue *queue, *next_queue;
     struct resource *resource, *next_resource;
     struct fence *fence, *next_fence;
+    struct notification *notification, *next_notification;
     const bool has_contexts = !empty_contexts(device);
 
     list_for_each_safe (allocation, next_allocation, &device->allocations, struct allocation,
@@ -276,6 +278,9 @@ bool device_empty(struct device *device)
         if (list_is_empty(&queue->operations))
             free_paging_queue(queue);
     }
+    list_for_each_safe (notification, next_notification, &device->notifications,
+                        struct notification, link)
+        notification_destroy(notification);
     if (!has_contexts && list_is_empty(&device->paging_queues)) {
         list_for_each_safe (fence, next_fence, &device->fences, struct fence, link)
             fence_destroy(fence);
@@ -531,6 +536,5 @@ NTSTATUS d3dkmt_DestroyPagingQueue(struct d3dkmt_call *call, D3DDDI_DESTROYPAGIN
 NOT_SUPPORTED(CreateSynchronizationObject, D3DKMT_CREATESYNCHRONIZATIONOBJECT)
 NOT_SUPPORTED(OpenSynchronizationObject, D3DKMT_OPENSYNCHRONIZATIONOBJECT)
 NOT_SUPPORTED(OpenSyncObjectFromNtHandle, D3DKMT_OPENSYNCOBJECTFROMNTHANDLE)
-NOT_SUPPORTED(SignalSynchronizationObject, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT)
 NOT_SUPPORTED(WaitForSynchronizationObject, const D3DKMT_WAITFORSYNCHRONIZATIONOBJECT)
 NOT_SUPPORTED(CreateAllocation, D3DKMT_CREATEALLOCATION)

@@ -398,6 +398,8 @@ NTSTATUS d3dkmt_CreateSynchronizationObject2(struct d3dkmt_call *call,
     arguments->hSyncObject = 0;
     if (!device)
         return STATUS_INVALID_PARAMETER;
+    if (arguments->Info.Type == D3DDDI_CPU_NOTIFICATION)
+        return notification_create(device, arguments);
     if (arguments->Info.Type != D3DDDI_MONITORED_FENCE || flags.CrossAdapter)
         return STATUS_NOT_SUPPORTED;
     if (flags.NtSecuritySharing && !flags.Shared)
@@ -427,8 +429,14 @@ NTSTATUS
 d3dkmt_DestroySynchronizationObject(struct d3dkmt_call *call,
                                     const D3DKMT_DESTROYSYNCHRONIZATIONOBJECT *arguments)
 {
+    struct notification *notification =
+        handle_find(call->process, arguments->hSyncObject, OBJECT_NOTIFICATION);
     struct fence *fence = handle_find(call->process, arguments->hSyncObject, OBJECT_FENCE);
 
+    if (notification) {
+        notification_destroy(notification);
+        return STATUS_SUCCESS;
+    }
     if (!fence || fence_is_of_queue(fence)) /* that one goes with its queue */
         return STATUS_INVALID_PARAMETER;
     event_waits_look(call->process); /* the GPU may have reached the value, and nobody has looked */
@@ -439,9 +447,8 @@ d3dkmt_DestroySynchronizationObject(struct d3dkmt_call *call,
 /* ---- The CPU --------------------------------------------------------------------------------- */
 
 struct cpu_wait {
-    struct list link; /* of process->event_waits: one that holds no call up */
-    uint64_t event;   /* its number there */
-    NTSTATUS status;  /* STATUS_PENDING until it has ended, there */
+    struct list link;    /* of process->event_waits: one that holds no call up */
+    struct event *event; /* there */
     unsigned count;
     bool is_any;
     struct {
@@ -477,83 +484,57 @@ static bool wait_again(struct d3dkmt_call *call)
 
 /* ---- Waits that hold no call up ---- */
 
+static size_t bytes_of(const struct cpu_wait *wait)
+{
+    return sizeof *wait + wait->count * sizeof wait->fences[0];
+}
+
+static void end_event_wait(struct d3dkmt_process *process, struct cpu_wait *wait, NTSTATUS status)
+{
+    if (NT_SUCCESS(status))
+        event_set(wait->event);
+    event_leave(wait->event, status);
+    list_remove(&wait->link);
+    front_free(process->front, wait, bytes_of(wait));
+}
+
 bool event_waits_look(struct d3dkmt_process *process)
 {
-    struct cpu_wait *wait;
+    struct cpu_wait *wait, *following;
     bool did = false;
 
-    list_for_each (wait, &process->event_waits, struct cpu_wait, link) {
-        if (wait->status != STATUS_PENDING)
+    list_for_each_safe (wait, following, &process->event_waits, struct cpu_wait, link) {
+        const NTSTATUS status = look(process, wait);
+
+        if (status == STATUS_PENDING)
             continue;
-        wait->status = look(process, wait);
-        did |= wait->status != STATUS_PENDING;
+        end_event_wait(process, wait, status);
+        did = true;
     }
     return did;
 }
 
-static void free_event_wait(struct d3dkmt_process *process, struct cpu_wait *wait)
-{
-    list_remove(&wait->link);
-    process->event_wait_count--;
-    front_free(process->front, wait, sizeof *wait + wait->count * sizeof wait->fences[0]);
-}
-
-void event_waits_free(struct d3dkmt_process *process)
+void event_waits_end(struct d3dkmt_process *process)
 {
     struct cpu_wait *wait, *following;
 
     list_for_each_safe (wait, following, &process->event_waits, struct cpu_wait, link)
-        free_event_wait(process, wait);
+        end_event_wait(process, wait, STATUS_CANCELLED);
 }
 
-static struct cpu_wait *find_event_wait(struct d3dkmt_process *process, uint64_t event)
-{
-    struct cpu_wait *wait;
-
-    list_for_each (wait, &process->event_waits, struct cpu_wait, link) {
-        if (wait->event == event)
-            return wait;
-    }
-    return NULL;
-}
-
-/* Two may have been told the same number: who comes second finds none. */
-static bool collect_again(struct d3dkmt_call *call)
-{
-    struct cpu_wait *wait = find_event_wait(call->process, *(const uint64_t *)call->state);
-    NTSTATUS status;
-
-    if (!wait)
-        return call_end(call, STATUS_INVALID_PARAMETER);
-    status = wait->status == STATUS_PENDING ? look(call->process, wait) : wait->status;
-    if (status == STATUS_PENDING)
-        return false;
-    free_event_wait(call->process, wait);
-    return call_end(call, status);
-}
-
-static NTSTATUS collect(struct d3dkmt_call *call, uint64_t event)
-{
-    uint64_t *state = front_alloc(call->process->front, sizeof *state);
-
-    if (!state)
-        return STATUS_NO_MEMORY;
-    *state = event;
-    return call_wait(call, collect_again, state, sizeof *state);
-}
-
-/* STATUS_SUCCESS: nothing is to be waited for. */
+/* STATUS_PENDING: it is entered. STATUS_SUCCESS: nothing is to be waited for. */
 static NTSTATUS enter_event_wait(struct d3dkmt_process *process, struct cpu_wait *wait,
                                  uint64_t event)
 {
-    wait->status = look(process, wait);
-    if (wait->status == STATUS_PENDING && process->event_wait_count < D3DKMT_MOST_EVENT_WAITS) {
-        wait->event = event;
-        list_push_back(&process->event_waits, &wait->link);
-        process->event_wait_count++;
-        return STATUS_PENDING;
-    }
-    return wait->status == STATUS_PENDING ? STATUS_NO_MEMORY : wait->status;
+    NTSTATUS status = look(process, wait);
+
+    if (status != STATUS_PENDING)
+        return status;
+    status = event_create(process, event, &wait->event);
+    if (!NT_SUCCESS(status))
+        return status;
+    list_push_back(&process->event_waits, &wait->link);
+    return STATUS_PENDING;
 }
 
 NTSTATUS
@@ -565,8 +546,10 @@ d3dkmt_WaitForSynchronizationObjectFromCpu(
     struct cpu_wait *wait;
     size_t bytes;
 
-    if (event & 1)
-        return collect(call, event - 1);
+    if (event & 1) {
+        event_waits_look(call->process);
+        return event_collect(call, event - 1);
+    }
     if (!handle_find(call->process, arguments->hDevice, OBJECT_DEVICE) || !count ||
         count > D3DDDI_MAX_OBJECT_WAITED_ON || !arguments->ObjectHandleArray ||
         !arguments->FenceValueArray)

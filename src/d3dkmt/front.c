@@ -154,6 +154,8 @@ NTSTATUS d3dkmt_create(const struct d3dkmt_config *config, struct d3dkmt **out_f
         return STATUS_NO_MEMORY;
     front->services = config->services;
     front->config = *config;
+    if (!front->config.most_files)
+        front->config.most_files = MOST_FILES;
     list_init(&front->processes);
     list_init(&front->waiting);
     list_init(&front->graves);

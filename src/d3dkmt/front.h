@@ -18,6 +18,7 @@
  *            | statistics.c | what is counted, and the clocks of nodes                            |
  *            | queue.c      | queues of contexts: submissions, waits, signals, tile updates       |
  *            | fence.c      | monitored fences: pages, values, the CPU's waits; devices are lost  |
+ *            | event.c      | events of clients, and CPU notifications, which set them            |
  *            | range.c      | ranges of GPU virtual addresses: reserved, mapped                   |
  *            | shared.c     | shared objects: who has them, and their end                         |
  *            | handle.c     | handles                                                             |
@@ -37,7 +38,7 @@
 #define MOST_HANDLES      (1u << 20)
 #define MOST_LIST         (1u << 16) /* members of a list in one call */
 #define MOST_PRIVATE_DATA (1u << 20) /* bytes */
-#define MOST_FILES        4096u      /* of shared fences, and of shared memory that was locked */
+#define MOST_FILES        4096u      /* where the embedder does not say */
 #define MOST_TRIM_NOTICES D3DKMT_MOST_TRIM_NOTICES
 
 enum object_type {
@@ -48,6 +49,7 @@ enum object_type {
     OBJECT_PAGING_QUEUE,
     OBJECT_HW_QUEUE,
     OBJECT_FENCE,
+    OBJECT_NOTIFICATION,
     OBJECT_ALLOCATION,
     OBJECT_RESOURCE,
 };
@@ -75,6 +77,8 @@ struct shared {
     enum object_type type;
     D3DKMT_HANDLE global; /* by which any process opens it; 0: by NT handles alone */
     unsigned users, nt_handles;
+    void *title; /* the name that a process has given it; NULL: none */
+    UINT title_bytes;
     /* RESOURCE */
     struct d3dkmt_process *creator; /* whose process of the manager's its memory is of */
     unsigned count;
@@ -87,11 +91,18 @@ struct shared {
     uint64_t *view;
 };
 
+/* A name of a shared object as a call has it. */
+struct title {
+    const void *name;
+    UINT bytes;
+    bool ignores_case; /* of ASCII */
+};
+
 /* A file of the embedder's, which costs it a descriptor. */
 struct shared_file {
     void *file;
     struct list link;             /* of the front */
-    struct d3dkmt_process *payer; /* whose MOST_FILES it is one of; NULL: that is gone */
+    struct d3dkmt_process *payer; /* whose most_files it is one of; NULL: that is gone */
 };
 
 /* What an allocation is a name for: each allocation is an opening of it in a device. */
@@ -130,6 +141,24 @@ struct fence {
     bool is_paging, is_progress; /* of a paging queue; of a hardware queue */
     bool keeps_value_on_loss;
     bool is_wait_only, is_signal_only; /* NoSignal, NoWait */
+};
+
+/* A client's event, by the number that its library has given it. */
+struct event {
+    struct list link; /* of the process */
+    struct d3dkmt_process *process;
+    uint64_t number;
+    uint64_t sets;  /* of which the library has not been told */
+    unsigned users; /* who may still set it */
+    NTSTATUS end;   /* what the library is told when nobody does any more */
+};
+
+/* D3DDDI_CPU_NOTIFICATION: who signals it sets an event. */
+struct notification {
+    struct object object;
+    struct device *device;
+    struct list link; /* of the device */
+    struct event *event;
 };
 
 /* A range of the address space: reserved by the client, or where part of an allocation is. */
@@ -231,6 +260,9 @@ struct item {
     unsigned count;
     struct fence **fences;
     uint64_t *values;
+    /* Signals that set events, and no fences. */
+    unsigned event_count;
+    struct event **events;
     /* Work. */
     struct vidmm_virtual_work work;
     bool is_null;
@@ -269,7 +301,7 @@ struct device {
     struct d3dkmt_process *process;
     struct list link;
     struct vidmm_device *handle;
-    struct list contexts, paging_queues, fences, allocations, resources;
+    struct list contexts, paging_queues, fences, notifications, allocations, resources;
     bool is_lost, is_out_of_memory;
     unsigned demoted;   /* references taken from it: while there are any, no work goes */
     uint64_t last_work; /* number of the submission, of all, that was handed over last */
@@ -292,7 +324,8 @@ struct d3dkmt_process {
     struct list devices, fence_pages;
     struct va_list reserved, mapped;
     struct list event_waits; /* of the CPU that hold no call up: struct cpu_wait */
-    unsigned event_wait_count;
+    struct list events;
+    unsigned event_count;
     unsigned pending; /* callbacks of the manager that will come */
     /* By group (enum vidmm_budget_group). */
     uint64_t budget[2], reservation[2];
@@ -380,13 +413,17 @@ NTSTATUS shared_describe(struct shared *shared, struct d3dkmt_process *creator,
 /* By what the embedder's NT handle names, or by a global handle; NULL: there is none. */
 struct shared *shared_find(struct d3dkmt *front, enum object_type type, uint64_t nt_object,
                            D3DKMT_HANDLE global);
+/* By the name that somebody has given it; NULL: there is none. */
+struct shared *shared_find_titled(struct d3dkmt *front, const struct title *title);
+/* It has an NT handle, and the name until there is none any more. STATUS_NO_MEMORY. */
+NTSTATUS shared_give_title(struct shared *shared, const struct title *title);
 void shared_keep(struct shared *shared);
 void shared_drop(struct shared *shared);
 /* True: who has it is the last, and no NT handle names it. */
 bool shared_is_last(const struct shared *shared, const struct memory *memory);
 /* The manager's allocation goes. */
 void memory_end(struct memory *memory);
-/* A file of so many pages. STATUS_NO_MEMORY: also when the process has MOST_FILES. */
+/* A file of so many pages. STATUS_NO_MEMORY: also when the process has most_files. */
 NTSTATUS shared_file_open(struct d3dkmt_process *process, uint64_t count,
                           struct shared_file **out_file);
 /* The process is gone: nobody pays for its files. */
@@ -482,11 +519,31 @@ void fence_destroy(struct fence *fence);
 void device_lose(struct device *device, bool is_out_of_memory);
 /* Ends those whose values are reached, or whose fences have gone; true: one has ended. */
 bool event_waits_look(struct d3dkmt_process *process);
-void event_waits_free(struct d3dkmt_process *process);
+void event_waits_end(struct d3dkmt_process *process);
 /* Pages of shared fences that are destroyed here go when nothing of the process runs. */
 bool fence_pages_leave(struct d3dkmt_process *process);
 /* Unmaps and releases the pages of fences; true: there are none any more. */
 bool fence_pages_gone(struct d3dkmt_process *process);
+
+/* ---- event.c ---- */
+
+/*
+ * Gives one with a user. STATUS_INVALID_PARAMETER: the number is none, or another's.
+ * STATUS_NO_MEMORY: also when the process has D3DKMT_MOST_EVENTS.
+ */
+NTSTATUS event_create(struct d3dkmt_process *process, uint64_t number, struct event **out_event);
+void event_keep(struct event *event);
+/* The last user says what the library is told behind all that was set. */
+void event_leave(struct event *event, NTSTATUS status);
+void event_set(struct event *event);
+/* The call ends when the event has been set, once for each time, or nobody does any more. */
+NTSTATUS event_collect(struct d3dkmt_call *call, uint64_t number);
+/* They have no users. */
+void events_free(struct d3dkmt_process *process);
+/* Gives its handle in hSyncObject. */
+NTSTATUS notification_create(struct device *device, D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *arguments);
+/* Signals that are queued set its event all the same. */
+void notification_destroy(struct notification *notification);
 
 /* ---- queue.c ---- */
 

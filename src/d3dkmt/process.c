@@ -25,6 +25,7 @@ NTSTATUS d3dkmt_process_create(struct d3dkmt *front, void *client,
     list_init(&process->devices);
     list_init(&process->fence_pages);
     list_init(&process->event_waits);
+    list_init(&process->events);
     status = vidmm_process_create(front->config.vidmm, &process->handle);
     if (!NT_SUCCESS(status)) {
         front_free(front, process, sizeof *process);
@@ -63,7 +64,7 @@ void d3dkmt_process_close(struct d3dkmt_process *process, void (*gone)(void *con
     process->gone = gone;
     process->gone_context = context;
     cancel_calls(process);
-    event_waits_free(process);
+    event_waits_end(process);
     front_tap(process->front, D3DKMT_CLOSED, process->client, NULL);
     list_for_each (device, &process->devices, struct device, link)
         device->object.is_going = true;
@@ -93,6 +94,7 @@ static void free_handles(struct d3dkmt_process *process)
     struct d3dkmt *front = process->front;
 
     va_free_lists(process);
+    events_free(process);
     for (uint32_t i = 1; i < process->slot_count; i++) {
         struct object *object = process->slots[i].object;
 

@@ -18,6 +18,8 @@ static void item_free(struct item *item)
 
     for (unsigned i = 0; i < item->count; i++)
         fence_unuse(item->fences[i]);
+    for (unsigned i = 0; i < item->event_count; i++)
+        event_leave(item->events[i], STATUS_CANCELLED);
     for (unsigned i = 0; i < item->pool_count; i++)
         item->pools[i]->queued--;
     if (item->progress)
@@ -99,6 +101,8 @@ static bool signal_goes(struct item *item)
         return false;
     for (unsigned i = 0; i < item->count; i++)
         fence_set(item->fences[i], item->values[i]);
+    for (unsigned i = 0; i < item->event_count; i++)
+        event_set(item->events[i]);
     item_free(item);
     return true;
 }
@@ -339,14 +343,106 @@ d3dkmt_SignalSynchronizationObjectFromGpu(
                         arguments->ObjectHandleArray, arguments->MonitoredFenceValueArray);
 }
 
+/* Gives an item without events, which has room for so many. */
+static NTSTATUS create_event_item(struct context *context, unsigned count, struct item **out_item)
+{
+    struct item *item =
+        has_room(context) ? item_create(context, ITEM_SIGNAL, count * sizeof *item->events) : NULL;
+
+    *out_item = item;
+    if (!item)
+        return STATUS_NO_MEMORY;
+    item->events = (struct event **)(item + 1);
+    return STATUS_SUCCESS;
+}
+
+/* The event alone is set. */
+static NTSTATUS enqueue_event(struct d3dkmt_process *process, D3DKMT_HANDLE handle, UINT count,
+                              HANDLE event)
+{
+    struct context *context = handle_find(process, handle, OBJECT_CONTEXT);
+    struct item *item;
+    NTSTATUS status;
+
+    if (!context || count)
+        return STATUS_INVALID_PARAMETER;
+    if (!event)
+        return STATUS_INVALID_HANDLE;
+    status = create_event_item(context, 1, &item);
+    if (!NT_SUCCESS(status))
+        return status;
+    status = event_create(process, (uintptr_t)event, &item->events[0]);
+    if (!NT_SUCCESS(status)) {
+        item_free(item);
+        return status;
+    }
+    item->event_count = 1;
+    item_queue(item);
+    return STATUS_SUCCESS;
+}
+
+/* CPU notifications; fences have values, and calls of their own. */
+static NTSTATUS queue_notifications(struct d3dkmt_process *process, D3DKMT_HANDLE handle,
+                                    UINT count, const D3DKMT_HANDLE *handles)
+{
+    struct context *context = handle_find(process, handle, OBJECT_CONTEXT);
+    struct item *item;
+    NTSTATUS status;
+
+    if (!context || !count || count > D3DDDI_MAX_OBJECT_SIGNALED)
+        return STATUS_INVALID_PARAMETER;
+    for (UINT i = 0; i < count; i++) {
+        if (!handle_find(process, handles[i], OBJECT_NOTIFICATION))
+            return STATUS_INVALID_PARAMETER;
+    }
+    status = create_event_item(context, count, &item);
+    if (!NT_SUCCESS(status))
+        return status;
+    for (UINT i = 0; i < count; i++) {
+        const struct notification *notification =
+            handle_find(process, handles[i], OBJECT_NOTIFICATION);
+
+        item->events[item->event_count++] = notification->event;
+        event_keep(notification->event);
+    }
+    item_queue(item);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS
+d3dkmt_SignalSynchronizationObject(struct d3dkmt_call *call,
+                                   const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT *arguments)
+{
+    return queue_notifications(call->process, arguments->hContext, arguments->ObjectCount,
+                               arguments->ObjectHandleArray);
+}
+
+NTSTATUS
+d3dkmt_SignalSynchronizationObject2(struct d3dkmt_call *call,
+                                    const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2 *arguments)
+{
+    if (arguments->BroadcastContextCount) /* beside hContext */
+        return STATUS_NOT_SUPPORTED;
+    return arguments->Flags.EnqueueCpuEvent
+               ? enqueue_event(call->process, arguments->hContext, arguments->ObjectCount,
+                               arguments->CpuEventHandle)
+               : queue_notifications(call->process, arguments->hContext, arguments->ObjectCount,
+                                     arguments->ObjectHandleArray);
+}
+
 NTSTATUS
 d3dkmt_SignalSynchronizationObjectFromGpu2(
     struct d3dkmt_call *call, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *arguments)
 {
     struct context *context;
 
-    if (arguments->Flags.EnqueueCpuEvent || arguments->BroadcastContextCount != 1)
+    if (arguments->BroadcastContextCount != 1)
         return STATUS_NOT_SUPPORTED;
+    if (arguments->Flags.EnqueueCpuEvent)
+        return arguments->BroadcastContextArray
+                   ? enqueue_event(call->process, arguments->BroadcastContextArray[0],
+                                   arguments->ObjectCount, arguments->CpuEventHandle)
+                   : STATUS_INVALID_PARAMETER;
     if (!arguments->BroadcastContextArray || !arguments->ObjectCount ||
         arguments->ObjectCount > D3DDDI_MAX_OBJECT_SIGNALED || !arguments->ObjectHandleArray ||
         !arguments->MonitoredFenceValueArray)

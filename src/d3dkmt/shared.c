@@ -57,6 +57,54 @@ NTSTATUS shared_create(struct d3dkmt *front, enum object_type type, struct share
     return STATUS_SUCCESS;
 }
 
+static uint16_t unit_at(const void *name, UINT at, bool ignores_case)
+{
+    uint16_t unit;
+
+    memcpy(&unit, (const uint8_t *)name + at, sizeof unit);
+    return ignores_case && unit >= 'a' && unit <= 'z' ? (uint16_t)(unit - 'a' + 'A') : unit;
+}
+
+static bool has_title(const struct shared *shared, const struct title *title)
+{
+    if (!shared->title || shared->title_bytes != title->bytes)
+        return false;
+    for (UINT at = 0; at < title->bytes; at += 2) {
+        if (unit_at(shared->title, at, title->ignores_case) !=
+            unit_at(title->name, at, title->ignores_case))
+            return false;
+    }
+    return true;
+}
+
+struct shared *shared_find_titled(struct d3dkmt *front, const struct title *title)
+{
+    struct shared *shared;
+
+    list_for_each (shared, &front->shared, struct shared, link) {
+        if (has_title(shared, title))
+            return shared;
+    }
+    return NULL;
+}
+
+NTSTATUS shared_give_title(struct shared *shared, const struct title *title)
+{
+    shared->title = front_alloc(shared->front, title->bytes);
+    if (!shared->title)
+        return STATUS_NO_MEMORY;
+    memcpy(shared->title, title->name, title->bytes);
+    shared->title_bytes = title->bytes;
+    return STATUS_SUCCESS;
+}
+
+static void take_title(struct shared *shared)
+{
+    front_free(shared->front, shared->title, shared->title_bytes);
+    shared->title = NULL;
+    shared->title_bytes = 0;
+}
+
 /* NULL also where there are none. False: no memory. */
 static bool copy(struct d3dkmt *front, const void *data, UINT bytes, void **out_copy)
 {
@@ -127,7 +175,7 @@ NTSTATUS shared_file_open(struct d3dkmt_process *process, uint64_t count,
     struct d3dkmt *front = process->front;
     const struct d3dkmt_board *board = &front->config.board;
     struct shared_file *file =
-        process->file_count < MOST_FILES ? front_alloc(front, sizeof *file) : NULL;
+        process->file_count < front->config.most_files ? front_alloc(front, sizeof *file) : NULL;
     NTSTATUS status;
 
     *out_file = NULL;
@@ -224,7 +272,8 @@ void d3dkmt_nt_handle_closed(struct d3dkmt *front, uint64_t nt_object)
     list_for_each (shared, &front->shared, struct shared, link) {
         if (shared->name != nt_object || !shared->nt_handles)
             continue;
-        shared->nt_handles--;
+        if (!--shared->nt_handles)
+            take_title(shared);
         free_if_unused(shared);
         return;
     }

@@ -33,9 +33,57 @@ static bool is_whole(const struct shared *shared)
     return true;
 }
 
+#define PATH_SEPARATOR '\\'
+
+/* A name has a root: with RootDirectory NULL it begins with a backslash. */
+static NTSTATUS take_title(HANDLE root, UINT attributes, const VOID *name, UINT bytes,
+                           struct title *out_title)
+{
+    uint16_t first;
+
+    *out_title = (struct title){
+        .name = name, .bytes = bytes, .ignores_case = attributes & OBJ_CASE_INSENSITIVE};
+    if (root) /* no handle here is one of a directory */
+        return STATUS_INVALID_HANDLE;
+    if (!name || !bytes || bytes % 2 || bytes > D3DKMT_MOST_NAME_BYTES)
+        return STATUS_OBJECT_NAME_INVALID;
+    memcpy(&first, name, sizeof first);
+    return first == PATH_SEPARATOR ? STATUS_SUCCESS : STATUS_OBJECT_PATH_SYNTAX_BAD;
+}
+
+bool d3dkmt_gives_nt_handle(enum d3dkmt_function function)
+{
+    return function == D3DKMT_FN_ShareObjects || function == D3DKMT_FN_OpenNtHandleFromName ||
+           function == D3DKMT_FN_OpenSyncObjectNtHandleFromName;
+}
+
+/* It has no other one. */
+static NTSTATUS give_title(struct shared *shared, const THUNK_SHARE_OBJECTS *arguments)
+{
+    struct title title;
+    NTSTATUS status;
+
+    if (!arguments->Name || !arguments->NameBytes)
+        return STATUS_SUCCESS;
+    status = take_title(arguments->RootDirectory, arguments->Attributes, arguments->Name,
+                        arguments->NameBytes, &title);
+    if (!NT_SUCCESS(status))
+        return status;
+    if (shared_find_titled(shared->front, &title))
+        return STATUS_OBJECT_NAME_COLLISION;
+    return shared->title ? STATUS_INVALID_PARAMETER : shared_give_title(shared, &title);
+}
+
+static void give_nt_handle(struct d3dkmt_call *call, struct shared *shared)
+{
+    shared->nt_handles++;
+    call->nt_object = shared->name;
+}
+
 NTSTATUS d3dkmt_ShareObjects(struct d3dkmt_call *call, THUNK_SHARE_OBJECTS *arguments)
 {
     struct shared *shared;
+    NTSTATUS status;
 
     call->nt_object = 0;
     if (!arguments->cObjects || !arguments->hObjects)
@@ -47,9 +95,44 @@ NTSTATUS d3dkmt_ShareObjects(struct d3dkmt_call *call, THUNK_SHARE_OBJECTS *argu
         return STATUS_INVALID_PARAMETER;
     if (!call->takes_nt_handle)
         return STATUS_NOT_SUPPORTED;
-    shared->nt_handles++;
-    call->nt_object = shared->name;
+    status = give_title(shared, arguments);
+    if (NT_SUCCESS(status))
+        give_nt_handle(call, shared);
+    return status;
+}
+
+static NTSTATUS open_titled(struct d3dkmt_call *call, const THUNK_OPEN_BY_NAME *arguments,
+                            enum object_type type)
+{
+    struct shared *shared;
+    struct title title;
+    NTSTATUS status;
+
+    call->nt_object = 0;
+    status = take_title(arguments->RootDirectory, arguments->Attributes, arguments->Name,
+                        arguments->NameBytes, &title);
+    if (!NT_SUCCESS(status))
+        return status;
+    shared = shared_find_titled(call->process->front, &title);
+    if (!shared)
+        return STATUS_OBJECT_NAME_NOT_FOUND;
+    if (shared->type != type)
+        return STATUS_OBJECT_TYPE_MISMATCH;
+    if (!call->takes_nt_handle)
+        return STATUS_NOT_SUPPORTED;
+    give_nt_handle(call, shared);
     return STATUS_SUCCESS;
+}
+
+NTSTATUS d3dkmt_OpenNtHandleFromName(struct d3dkmt_call *call, THUNK_OPEN_BY_NAME *arguments)
+{
+    return open_titled(call, arguments, OBJECT_RESOURCE);
+}
+
+NTSTATUS d3dkmt_OpenSyncObjectNtHandleFromName(struct d3dkmt_call *call,
+                                               THUNK_OPEN_BY_NAME *arguments)
+{
+    return open_titled(call, arguments, OBJECT_FENCE);
 }
 
 /* ---- Resources ------------------------------------------------------------------------------- */

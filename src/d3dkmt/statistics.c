@@ -2,9 +2,10 @@
  * What a client is told of the adapter, its segments and its own part in them, and of the clocks of
  * nodes.
  *
- * Members that nobody counts here are zero; their pages say nothing of them but their names. Types
- * about displays and nodes, and a node's performance, are STATUS_NOT_SUPPORTED. Segments have the
- * numbers 0 to NbSegments - 1, as open clients take them; the driver's begin at 1.
+ * Members that nobody counts here are zero; their pages say nothing of them but their names: so are
+ * the results of preemptions, packets of waits and signals, and a node's performance. Types about
+ * displays are STATUS_NOT_SUPPORTED. Segments have the numbers 0 to NbSegments - 1, as open clients
+ * take them; the driver's begin at 1.
  */
 #include "d3dkmt/front.h"
 
@@ -85,6 +86,64 @@ static bool tell_process_group(const struct d3dkmt_process *process,
     return true;
 }
 
+static D3DKMT_QUERYSTATISTICS_QUEUE_PACKET_TYPE_INFORMATION
+queue_packets(const struct vidmm_packet_counts *counts)
+{
+    return (D3DKMT_QUERYSTATISTICS_QUEUE_PACKET_TYPE_INFORMATION){
+        .PacketSubmited = low_part(counts->queued),
+        .PacketCompleted = low_part(counts->completed + counts->failed)};
+}
+
+static D3DKMT_QUERYSTATISTICS_DMA_PACKET_TYPE_INFORMATION
+dma_packets(const struct vidmm_packet_counts *counts)
+{
+    return (D3DKMT_QUERYSTATISTICS_DMA_PACKET_TYPE_INFORMATION){
+        .PacketSubmited = low_part(counts->submitted),
+        .PacketCompleted = low_part(counts->completed),
+        .PacketPreempted = low_part(counts->came_back),
+        .PacketFaulted = low_part(counts->failed)};
+}
+
+static void tell_node(const struct vidmm_node_counts *counts,
+                      D3DKMT_QUERYSTATISTICS_PROCESS_NODE_INFORMATION *node)
+{
+    D3DKMT_QUERYSTATISTICS_PACKET_INFORMATION *packets = &node->PacketStatistics;
+
+    node->RunningTime.QuadPart = (LONGLONG)(counts->running_ns / 1000);
+    node->ContextSwitch = low_part(counts->switches);
+    packets->QueuePacket[D3DKMT_RenderCommandBuffer] = queue_packets(&counts->work);
+    packets->QueuePacket[D3DKMT_SystemCommandBuffer] = queue_packets(&counts->paging);
+    packets->DmaPacket[D3DKMT_ClientRenderBuffer] = dma_packets(&counts->work);
+    packets->DmaPacket[D3DKMT_SystemPagingBuffer] = dma_packets(&counts->paging);
+}
+
+/* False: there is no such node. */
+static bool tell_of_node(const struct d3dkmt *front, unsigned id,
+                         D3DKMT_QUERYSTATISTICS_NODE_INFORMATION *node)
+{
+    struct vidmm_node_counts all, system;
+
+    if (id >= vidmm_node_count(front->config.vidmm))
+        return false;
+    vidmm_node_counts(front->config.vidmm, id, &all, &system);
+    tell_node(&all, &node->GlobalInformation);
+    tell_node(&system, &node->SystemInformation);
+    node->NodePerfData.NodeOrdinal = id;
+    return true;
+}
+
+static bool tell_process_node(const struct d3dkmt_process *process, unsigned id,
+                              D3DKMT_QUERYSTATISTICS_PROCESS_NODE_INFORMATION *node)
+{
+    struct vidmm_node_counts counts;
+
+    if (id >= vidmm_node_count(process->front->config.vidmm))
+        return false;
+    vidmm_process_node_counts(process->handle, id, &counts);
+    tell_node(&counts, node);
+    return true;
+}
+
 static bool has_segment(const struct d3dkmt *front, unsigned number)
 {
     return number < vidmm_segment_count(front->config.vidmm);
@@ -129,7 +188,14 @@ NTSTATUS d3dkmt_QueryStatistics(struct d3dkmt_call *call, D3DKMT_QUERYSTATISTICS
                    ? STATUS_SUCCESS
                    : STATUS_INVALID_PARAMETER;
     case D3DKMT_QUERYSTATISTICS_NODE:
+        return tell_of_node(front, arguments->QueryNode.NodeId, &result->NodeInformation)
+                   ? STATUS_SUCCESS
+                   : STATUS_INVALID_PARAMETER;
     case D3DKMT_QUERYSTATISTICS_PROCESS_NODE:
+        return tell_process_node(process, arguments->QueryProcessNode.NodeId,
+                                 &result->ProcessNodeInformation)
+                   ? STATUS_SUCCESS
+                   : STATUS_INVALID_PARAMETER;
     case D3DKMT_QUERYSTATISTICS_VIDPNSOURCE:
     case D3DKMT_QUERYSTATISTICS_PROCESS_VIDPNSOURCE:
     case D3DKMT_QUERYSTATISTICS_PHYSICAL_ADAPTER:

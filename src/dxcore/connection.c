@@ -530,7 +530,7 @@ static NTSTATUS call_by_socket(const struct protocol_joined *joined, unsigned fu
     return status;
 }
 
-/* Of an answer that has none: a server gives one with that to ShareObjects alone. */
+/* Of an answer that has none. */
 static void drop_file(const struct connection_files *files)
 {
     if (files->taken >= 0)

@@ -59,8 +59,13 @@ static NTSTATUS call_by_nt_handle(unsigned function, void *call_arguments)
 /* Calls that may give what other processes see, too. */
 static NTSTATUS call_and_see(unsigned function, void *call_arguments, const void *caller)
 {
-    const NTSTATUS status = connection_call(function, call_arguments, caller);
+    NTSTATUS status;
 
+    if (function == D3DKMT_FN_CreateSynchronizationObject2 &&
+        ((const D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *)call_arguments)->Info.Type ==
+            D3DDDI_CPU_NOTIFICATION)
+        return events_notify(call_arguments, caller);
+    status = connection_call(function, call_arguments, caller);
     if (status < 0)
         return status;
     switch (function) {
@@ -84,6 +89,37 @@ static NTSTATUS call_and_see(unsigned function, void *call_arguments, const void
     }
 }
 
+/* Calls that may name an event. */
+static NTSTATUS call_with_event(unsigned function, void *call_arguments, const void *caller)
+{
+    switch (function) {
+    case D3DKMT_FN_WaitForSynchronizationObjectFromCpu: {
+        const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments = call_arguments;
+
+        if (arguments->hAsyncEvent)
+            return events_wait(arguments, caller);
+        break;
+    }
+    case D3DKMT_FN_SignalSynchronizationObject2: {
+        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2 *arguments = call_arguments;
+
+        if (arguments->Flags.EnqueueCpuEvent)
+            return events_enqueue(arguments, caller);
+        break;
+    }
+    case D3DKMT_FN_SignalSynchronizationObjectFromGpu2: {
+        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *arguments = call_arguments;
+
+        if (arguments->Flags.EnqueueCpuEvent)
+            return events_enqueue_from_gpu(arguments, caller);
+        break;
+    }
+    default:
+        break;
+    }
+    return connection_call(function, call_arguments, caller);
+}
+
 static NTSTATUS call(unsigned function, void *arguments, const void *caller)
 {
     if (passing_is_on())
@@ -94,9 +130,9 @@ static NTSTATUS call(unsigned function, void *arguments, const void *caller)
     case D3DKMT_FN_UnregisterTrimNotification:
         return notices_end(arguments);
     case D3DKMT_FN_WaitForSynchronizationObjectFromCpu:
-        if (((const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *)arguments)->hAsyncEvent)
-            return events_wait(arguments, caller);
-        return connection_call(function, arguments, caller);
+    case D3DKMT_FN_SignalSynchronizationObject2:
+    case D3DKMT_FN_SignalSynchronizationObjectFromGpu2:
+        return call_with_event(function, arguments, caller);
     case D3DKMT_FN_QueryResourceInfoFromNtHandle:
     case D3DKMT_FN_OpenResourceFromNtHandle:
     case D3DKMT_FN_OpenSyncObjectFromNtHandle2:
@@ -120,21 +156,33 @@ static NTSTATUS call(unsigned function, void *arguments, const void *caller)
 D3DKMT_FUNCTIONS(THUNK)
 
 /* An NT handle is a descriptor of this process. */
-EXPORT NTSTATUS D3DKMTShareObjects(UINT count, const D3DKMT_HANDLE *handles, VOID *attributes,
-                                   DWORD access, HANDLE *out_shared)
+EXPORT NTSTATUS D3DKMTShareObjects(UINT count, const D3DKMT_HANDLE *handles,
+                                   OBJECT_ATTRIBUTES *attributes, DWORD access, HANDLE *out_shared)
 {
     if (passing_is_on()) {
-        NTSTATUS(*other)
-        (UINT, const D3DKMT_HANDLE *, VOID *, DWORD, HANDLE *) =
-            (NTSTATUS(*)(UINT, const D3DKMT_HANDLE *, VOID *, DWORD, HANDLE *))(
-                uintptr_t)passing_symbol("D3DKMTShareObjects");
+        PFND3DKMT_ShareObjects other =
+            (PFND3DKMT_ShareObjects)(uintptr_t)passing_symbol("D3DKMTShareObjects");
 
         return other ? other(count, handles, attributes, access, out_shared) : STATUS_NOT_SUPPORTED;
     }
     if (!count || !handles || !out_shared)
         return STATUS_INVALID_PARAMETER;
-    return sharing_share(count, handles, access, out_shared);
+    return sharing_share(count, handles, attributes, access, out_shared);
 }
+
+#define NAME_THUNK(name, type)                                                                     \
+    EXPORT NTSTATUS D3DKMT##name(type *arguments)                                                  \
+    {                                                                                              \
+        if (passing_is_on()) {                                                                     \
+            PFND3DKMT_##name other = (PFND3DKMT_##name)(uintptr_t)passing_symbol("D3DKMT" #name);  \
+                                                                                                   \
+            return other ? other(arguments) : STATUS_NOT_SUPPORTED;                                \
+        }                                                                                          \
+        return arguments ? sharing_open_by_name(D3DKMT_FN_##name, arguments->dwDesiredAccess,      \
+                                                arguments->pObjAttrib, &arguments->hNtHandle)      \
+                         : STATUS_INVALID_PARAMETER;                                               \
+    }
+D3DKMT_NAME_FUNCTIONS(NAME_THUNK)
 
 /* ---- DXCore ---------------------------------------------------------------------------------- */
 

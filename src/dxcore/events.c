@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,14 @@
 
 #define STACK_BYTES (256u << 10)
 
+/* One event of the program's, which a thread sets when the server says so. */
 struct wait {
     D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU arguments; /* its arrays are those below */
     D3DKMT_HANDLE handles[D3DDDI_MAX_OBJECT_WAITED_ON];
     UINT64 values[D3DDDI_MAX_OBJECT_WAITED_ON];
     const void *caller;
+    uintptr_t number; /* as d3dkmt.h wants it */
+    bool goes_on;     /* it is set more than once */
     int event;
 };
 
@@ -41,16 +45,26 @@ static void set(int event)
         return; /* somebody else has filled it meanwhile */
 }
 
+static void end(struct wait *wait)
+{
+    if (wait->event >= 0)
+        close(wait->event);
+    free(wait);
+}
+
+/* A server that is gone sets every event. */
 static void *wait_for_it(void *context)
 {
     struct wait *wait = context;
-    const NTSTATUS status = connection_call(D3DKMT_FN_WaitForSynchronizationObjectFromCpu,
-                                            &wait->arguments, wait->caller);
+    NTSTATUS status;
 
-    if (status >= 0 || status == STATUS_DEVICE_REMOVED)
-        set(wait->event);
-    close(wait->event);
-    free(wait);
+    do {
+        status = connection_call(D3DKMT_FN_WaitForSynchronizationObjectFromCpu, &wait->arguments,
+                                 wait->caller);
+        if (status >= 0 || status == STATUS_DEVICE_REMOVED)
+            set(wait->event);
+    } while (wait->goes_on && status >= 0);
+    end(wait);
     return NULL;
 }
 
@@ -68,6 +82,7 @@ static bool start(struct wait *wait)
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    wait->arguments.hAsyncEvent = (HANDLE)(wait->number + 1);
     has_started = !pthread_create(&thread, &attributes, wait_for_it, wait);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
@@ -88,40 +103,113 @@ static void keep_arrays(struct wait *wait)
     wait->arguments.FenceValueArray = wait->values;
 }
 
+/*
+ * STATUS_NO_MEMORY. STATUS_INVALID_HANDLE: there is a wait with the number 0, which the server may
+ * be told of.
+ */
+static NTSTATUS begin(HANDLE handle, const void *caller, struct wait **out_wait)
+{
+    static atomic_uintptr_t numbers;
+    struct wait *wait = calloc(1, sizeof *wait);
+
+    *out_wait = wait;
+    if (!wait)
+        return STATUS_NO_MEMORY;
+    wait->caller = caller;
+    wait->event = fcntl((int)(intptr_t)handle, F_DUPFD_CLOEXEC, 0);
+    if (wait->event < 0 || !is_event(wait->event))
+        return STATUS_INVALID_HANDLE;
+    wait->number = (atomic_fetch_add(&numbers, 1) + 1) * 2;
+    return STATUS_SUCCESS;
+}
+
 NTSTATUS events_wait(const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments,
                      const void *caller)
 {
-    static atomic_uintptr_t numbers;
-    const int event = fcntl((int)(intptr_t)arguments->hAsyncEvent, F_DUPFD_CLOEXEC, 0);
-    const uintptr_t number = (atomic_fetch_add(&numbers, 1) + 1) * 2; /* as d3dkmt.h wants it */
-    struct wait *wait = calloc(1, sizeof *wait);
-    NTSTATUS status = STATUS_NO_MEMORY;
+    struct wait *wait;
+    NTSTATUS status = begin(arguments->hAsyncEvent, caller, &wait);
 
-    if (event < 0 || !is_event(event)) {
-        status = STATUS_INVALID_HANDLE;
-        goto close_event;
-    }
-    if (!wait)
-        goto close_event;
+    if (status < 0)
+        goto end_wait;
     wait->arguments = *arguments;
-    wait->arguments.hAsyncEvent = (HANDLE)number;
-    wait->caller = caller;
-    wait->event = event;
+    wait->arguments.hAsyncEvent = (HANDLE)wait->number;
     status =
         connection_call(D3DKMT_FN_WaitForSynchronizationObjectFromCpu, &wait->arguments, caller);
     if (status == STATUS_PENDING) {
         keep_arrays(wait);
-        wait->arguments.hAsyncEvent = (HANDLE)(number + 1);
         if (start(wait))
             return STATUS_SUCCESS;
         status = STATUS_NO_MEMORY;
     } else if (status >= 0) {
-        set(event);
+        set(wait->event);
     }
 
-close_event:
-    if (event >= 0)
-        close(event);
-    free(wait);
+end_wait:
+    if (wait)
+        end(wait);
     return status;
+}
+
+/* The server has refused it already, or it is as when it was made. */
+static void destroy(D3DKMT_HANDLE object)
+{
+    D3DKMT_DESTROYSYNCHRONIZATIONOBJECT destroy = {.hSyncObject = object};
+
+    connection_call(D3DKMT_FN_DestroySynchronizationObject, &destroy, NULL);
+}
+
+NTSTATUS events_notify(D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *arguments, const void *caller)
+{
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = *arguments;
+    struct wait *wait;
+    NTSTATUS status = begin(create.Info.CPUNotification.Event, caller, &wait);
+
+    if (!wait)
+        return status;
+    /* Of what is no event the server hears as well: it tells a rule of it. */
+    create.Info.CPUNotification.Event = (HANDLE)wait->number;
+    status = connection_call(D3DKMT_FN_CreateSynchronizationObject2, &create, caller);
+    wait->goes_on = true;
+    if (status >= 0 && start(wait)) {
+        arguments->hSyncObject = create.hSyncObject;
+        return status;
+    }
+    if (status >= 0) {
+        destroy(create.hSyncObject);
+        status = STATUS_NO_MEMORY;
+    }
+    end(wait);
+    return status;
+}
+
+/* event: where the arguments have their CpuEventHandle. */
+static NTSTATUS enqueue(unsigned function, void *arguments, HANDLE *event, const void *caller)
+{
+    struct wait *wait;
+    NTSTATUS status = begin(*event, caller, &wait);
+
+    if (!wait)
+        return status;
+    *event = (HANDLE)wait->number;
+    status = connection_call(function, arguments, caller);
+    if (status >= 0 && start(wait))
+        return status;
+    end(wait);
+    return status < 0 ? status : STATUS_NO_MEMORY;
+}
+
+NTSTATUS events_enqueue(const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2 *arguments, const void *caller)
+{
+    D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2 signal = *arguments;
+
+    return enqueue(D3DKMT_FN_SignalSynchronizationObject2, &signal, &signal.CpuEventHandle, caller);
+}
+
+NTSTATUS events_enqueue_from_gpu(const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *arguments,
+                                 const void *caller)
+{
+    D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 signal = *arguments;
+
+    return enqueue(D3DKMT_FN_SignalSynchronizationObjectFromGpu2, &signal, &signal.CpuEventHandle,
+                   caller);
 }

@@ -150,12 +150,11 @@ NTSTATUS sharing_fence_given(D3DKMT_HANDLE fence, const VOID *address)
 
 /* ---- NT handles ------------------------------------------------------------------------------ */
 
-NTSTATUS sharing_share(UINT count, const D3DKMT_HANDLE *handles, DWORD access, HANDLE *out_shared)
+/* A call that gives an NT handle. */
+static NTSTATUS call_for_handle(unsigned function, void *arguments, HANDLE *out_shared)
 {
-    THUNK_SHARE_OBJECTS arguments = {
-        .cObjects = count, .dwDesiredAccess = access, .hObjects = handles};
     struct connection_files files = {.given = -1};
-    const NTSTATUS status = connection_call_with(D3DKMT_FN_ShareObjects, &arguments, &files);
+    const NTSTATUS status = connection_call_with(function, arguments, &files);
 
     if (status < 0) {
         if (files.taken >= 0)
@@ -166,6 +165,43 @@ NTSTATUS sharing_share(UINT count, const D3DKMT_HANDLE *handles, DWORD access, H
         return STATUS_NO_MEMORY; /* the process has no more descriptors */
     *out_shared = (HANDLE)(intptr_t)files.taken;
     return status;
+}
+
+/* NULL: it has no name. */
+static const UNICODE_STRING *name_of(const OBJECT_ATTRIBUTES *attributes)
+{
+    return attributes && attributes->Length == sizeof *attributes ? attributes->ObjectName : NULL;
+}
+
+NTSTATUS sharing_share(UINT count, const D3DKMT_HANDLE *handles,
+                       const OBJECT_ATTRIBUTES *attributes, DWORD access, HANDLE *out_shared)
+{
+    const UNICODE_STRING *name = name_of(attributes);
+    THUNK_SHARE_OBJECTS arguments = {
+        .cObjects = count, .dwDesiredAccess = access, .hObjects = handles};
+
+    if (name) {
+        arguments.RootDirectory = attributes->RootDirectory;
+        arguments.Attributes = attributes->Attributes;
+        arguments.NameBytes = name->Length;
+        arguments.Name = name->Buffer;
+    }
+    return call_for_handle(D3DKMT_FN_ShareObjects, &arguments, out_shared);
+}
+
+NTSTATUS sharing_open_by_name(unsigned function, DWORD access, const OBJECT_ATTRIBUTES *attributes,
+                              HANDLE *out_shared)
+{
+    const UNICODE_STRING *name = name_of(attributes);
+    THUNK_OPEN_BY_NAME arguments = {.dwDesiredAccess = access};
+
+    if (!name)
+        return STATUS_INVALID_PARAMETER;
+    arguments.RootDirectory = attributes->RootDirectory;
+    arguments.Attributes = attributes->Attributes;
+    arguments.NameBytes = name->Length;
+    arguments.Name = name->Buffer;
+    return call_for_handle(function, &arguments, out_shared);
 }
 
 NTSTATUS sharing_call_by(unsigned function, void *arguments, HANDLE handle)

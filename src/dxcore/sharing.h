@@ -18,7 +18,12 @@
 
 #include <d3dkmthk.h>
 
-NTSTATUS sharing_share(UINT count, const D3DKMT_HANDLE *handles, DWORD access, HANDLE *out_shared);
+/* attributes: NULL, or with a name for the object. */
+NTSTATUS sharing_share(UINT count, const D3DKMT_HANDLE *handles,
+                       const OBJECT_ATTRIBUTES *attributes, DWORD access, HANDLE *out_shared);
+/* One of the two functions that open an object by its name. */
+NTSTATUS sharing_open_by_name(unsigned function, DWORD access, const OBJECT_ATTRIBUTES *attributes,
+                              HANDLE *out_shared);
 
 /* A call whose NT handle is this one. */
 NTSTATUS sharing_call_by(unsigned function, void *arguments, HANDLE handle);

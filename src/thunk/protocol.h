@@ -20,7 +20,7 @@
  *            |                 |                               | the file that is to be mapped |
  *            |                 |                               | there. Status NOT_FOUND: none |
  *            | D3DKMT_FN_*     | as thunk.h says; an NT handle | as thunk.h says; the NT       |
- *            |                 | of it goes with the message   | handle of ShareObjects with it|
+ *            |                 | of it goes with the message   | handle that it gives with it  |
  *
  *            A process begins with JOIN and WINDOW, and may go on with LANES; a thread's connection
  *            begins with THREAD. Files go along as SCM_RIGHTS. Where there are lanes, calls go
@@ -33,7 +33,7 @@
 #include "thunk/thunk.h"
 
 #define PROTOCOL_VARIABLE "DRYDOCK_SERVER"
-#define PROTOCOL_VERSION  3u
+#define PROTOCOL_VERSION  4u
 
 #define PROTOCOL_JOIN   0x10000u
 #define PROTOCOL_WINDOW 0x10001u

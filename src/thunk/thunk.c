@@ -14,6 +14,9 @@ struct list_row {
     bool is_at_least_one;          /* one element even where the count is 0 */
     const struct list_row *nested; /* of each element; NULL: none */
     const char *element;           /* type of each, where it is a structure; else NULL */
+    /* Of a union: with this flag set in those at the offset, the member is a value. 0: never. */
+    uint16_t flags;
+    uint32_t value_flag;
 };
 
 #define LIST(type, pointer_, count_, bytes, way)                                                   \
@@ -30,6 +33,8 @@ struct list_row {
     {                                                                                              \
         .element_bytes = 0                                                                         \
     }
+
+#define ENQUEUE_CPU_EVENT 2u /* D3DDDICB_SIGNALFLAGS */
 
 static const struct list_row allocation_data[] = {
     LIST(D3DDDI_ALLOCATIONINFO2, pPrivateDriverData, PrivateDriverDataSize, 1, GOES_BOTH),
@@ -96,8 +101,14 @@ QUERY_LISTS(QueryResourceInfo, D3DKMT_QUERYRESOURCEINFO)
 QUERY_LISTS(QueryResourceInfoFromNtHandle, D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE)
 static const struct list_row ShareObjects_lists[] = {
     LIST(THUNK_SHARE_OBJECTS, hObjects, cObjects, sizeof(D3DKMT_HANDLE), GOES_IN),
+    LIST(THUNK_SHARE_OBJECTS, Name, NameBytes, 1, GOES_IN),
     END_OF_LISTS,
 };
+static const struct list_row OpenNtHandleFromName_lists[] = {
+    LIST(THUNK_OPEN_BY_NAME, Name, NameBytes, 1, GOES_IN),
+    END_OF_LISTS,
+};
+#define OpenSyncObjectNtHandleFromName_lists OpenNtHandleFromName_lists
 static const struct list_row DestroyAllocation2_lists[] = {
     LIST(D3DKMT_DESTROYALLOCATION2, phAllocationList, AllocationCount, sizeof(D3DKMT_HANDLE),
          GOES_IN),
@@ -183,8 +194,12 @@ static const struct list_row SignalSynchronizationObjectFromGpu2_lists[] = {
          sizeof(D3DKMT_HANDLE), GOES_IN),
     LIST(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2, BroadcastContextArray, BroadcastContextCount,
          sizeof(D3DKMT_HANDLE), GOES_IN),
-    LIST(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2, MonitoredFenceValueArray, ObjectCount,
-         sizeof(UINT64), GOES_IN),
+    {.pointer = offsetof(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2, MonitoredFenceValueArray),
+     .count = offsetof(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2, ObjectCount),
+     .element_bytes = sizeof(UINT64),
+     .direction = GOES_IN,
+     .flags = offsetof(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2, Flags),
+     .value_flag = ENQUEUE_CPU_EVENT}, /* CpuEventHandle */
     END_OF_LISTS,
 };
 
@@ -204,6 +219,8 @@ static const struct list_row *const lists_of[D3DKMT_FN_COUNT] = {
     HAS_LISTS(QueryResourceInfo),
     HAS_LISTS(QueryResourceInfoFromNtHandle),
     HAS_LISTS(ShareObjects),
+    HAS_LISTS(OpenNtHandleFromName),
+    HAS_LISTS(OpenSyncObjectNtHandleFromName),
     HAS_LISTS(SetAllocationPriority),
     HAS_LISTS(MakeResident),
     HAS_LISTS(Evict),
@@ -270,6 +287,7 @@ static bool structure_comes_back(unsigned function)
     case D3DKMT_FN_SubmitSignalSyncObjectsToHwQueue:
     case D3DKMT_FN_DestroySynchronizationObject:
     case D3DKMT_FN_SignalSynchronizationObject:
+    case D3DKMT_FN_SignalSynchronizationObject2:
     case D3DKMT_FN_SignalSynchronizationObjectFromCpu:
     case D3DKMT_FN_SignalSynchronizationObjectFromGpu:
     case D3DKMT_FN_SignalSynchronizationObjectFromGpu2:
@@ -319,6 +337,14 @@ static UINT count_of(const uint8_t *structure, const struct list_row *row)
     return !count && row->is_at_least_one ? 1 : count;
 }
 
+static bool is_value(const uint8_t *structure, const struct list_row *row)
+{
+    uint32_t flags;
+
+    memcpy(&flags, structure + row->flags, sizeof flags);
+    return flags & row->value_flag;
+}
+
 bool thunk_find_list(unsigned function, const void *arguments, unsigned index,
                      struct thunk_list *out_list)
 {
@@ -328,12 +354,13 @@ bool thunk_find_list(unsigned function, const void *arguments, unsigned index,
         index--;
     if (!row->element_bytes)
         return false;
-    *out_list = (struct thunk_list){.pointer = row->pointer,
-                                    .elements = pointer_of(arguments, row),
-                                    .element_bytes = row->element_bytes,
-                                    .element = row->element,
-                                    .goes_in = row->direction & GOES_IN,
-                                    .goes_out = row->direction & GOES_OUT};
+    *out_list = (struct thunk_list){
+        .pointer = row->pointer,
+        .elements = is_value(arguments, row) ? NULL : pointer_of(arguments, row),
+        .element_bytes = row->element_bytes,
+        .element = row->element,
+        .goes_in = row->direction & GOES_IN,
+        .goes_out = row->direction & GOES_OUT};
     out_list->count = out_list->elements ? count_of(arguments, row) : 0;
     return true;
 }
@@ -342,6 +369,8 @@ bool thunk_find_list(unsigned function, const void *arguments, unsigned index,
 static bool keep_pointers(uint8_t *taken, const uint8_t *callers, const struct list_row *rows)
 {
     for (const struct list_row *row = rows; row->element_bytes; row++) {
+        if (is_value(taken, row))
+            continue;
         if (row->direction != GOES_NOWHERE && pointer_of(callers, row) &&
             count_of(taken, row) > count_of(callers, row))
             return false;
@@ -363,8 +392,10 @@ static bool take_elements(uint8_t *to, uint8_t *from, UINT count, const struct l
 /* Of a structure in a message: the other side learns which pointers there are, and no address. */
 static void cut_pointers(uint8_t *structure, const struct list_row *rows)
 {
-    for (const struct list_row *row = rows; row->element_bytes; row++)
-        set_pointer(structure, row, (void *)(uintptr_t)(pointer_of(structure, row) != NULL));
+    for (const struct list_row *row = rows; row->element_bytes; row++) {
+        if (!is_value(structure, row))
+            set_pointer(structure, row, (void *)(uintptr_t)(pointer_of(structure, row) != NULL));
+    }
 }
 
 /* One list takes part in the message. */
@@ -401,6 +432,8 @@ static bool walk_lists(struct walk *walk, uint8_t *structure, const struct list_
         const UINT count = count_of(structure, row);
         uint8_t *element;
 
+        if (is_value(structure, row))
+            continue;
         if (!pointer_of(structure, row) || !count || row->direction == GOES_NOWHERE) {
             if (walk->task == LINK)
                 set_pointer(structure, row, NULL);

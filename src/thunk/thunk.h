@@ -26,18 +26,36 @@
 #include <d3dkmthk.h>
 #include <ntstatus.h>
 
-/* D3DKMTShareObjects takes no structure: this is the one that its arguments are in here. */
+/*
+ * D3DKMTShareObjects takes no structure, and those of functions with names lead to more than lists:
+ * these are the ones that their arguments are in here. A name is bytes to everybody: characters of
+ * a Linux program have 2 of them or 4.
+ */
 typedef struct thunk_share_objects {
     UINT cObjects;
     DWORD dwDesiredAccess;
     const D3DKMT_HANDLE *hObjects;
+    HANDLE RootDirectory; /* from here on of the OBJECT_ATTRIBUTES, which may be all 0 */
+    UINT Attributes;
+    UINT NameBytes;
+    const VOID *Name;
     HANDLE hSharedNtHandle; /* out: the library's to fill in */
 } THUNK_SHARE_OBJECTS;
+typedef struct thunk_open_by_name {
+    HANDLE RootDirectory;
+    UINT Attributes;
+    UINT NameBytes;
+    const VOID *Name;
+    DWORD dwDesiredAccess;
+    HANDLE hNtHandle; /* out: the library's to fill in */
+} THUNK_OPEN_BY_NAME;
 #define THUNK_FUNCTIONS(ROW)                                                                       \
     D3DKMT_FUNCTIONS(ROW)                                                                          \
-    ROW(ShareObjects, THUNK_SHARE_OBJECTS)
+    ROW(ShareObjects, THUNK_SHARE_OBJECTS)                                                         \
+    ROW(OpenNtHandleFromName, THUNK_OPEN_BY_NAME)                                                  \
+    ROW(OpenSyncObjectNtHandleFromName, THUNK_OPEN_BY_NAME)
 
-/* A number for each function, in the order of D3DKMT_FUNCTIONS (d3dkmthk.h). */
+/* A number for each function, in the order of THUNK_FUNCTIONS. */
 enum d3dkmt_function {
 #define D3DKMT_NUMBER(name, type) D3DKMT_FN_##name,
     THUNK_FUNCTIONS(D3DKMT_NUMBER)

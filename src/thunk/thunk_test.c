@@ -156,6 +156,35 @@ static void no_message_has_an_address(void **state)
         assert_true(reply.words[i] - (uintptr_t)addresses[2] >= sizeof message.words);
 }
 
+/* CpuEventHandle lies where the list of values does otherwise. */
+static void an_event_goes_where_a_list_would(void **state)
+{
+    static struct message message;
+    const D3DKMT_HANDLE context = 9;
+    const UINT64 value = 7;
+    D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *there,
+        call = {.BroadcastContextCount = 1, .BroadcastContextArray = &context};
+    struct thunk_list list;
+
+    call.ObjectCount = 1;
+    call.CpuEventHandle = (HANDLE)(uintptr_t)&value;
+    call.Flags.EnqueueCpuEvent = 1;
+    pack(&message, D3DKMT_FN_SignalSynchronizationObjectFromGpu2, &call);
+    there = open_call(&message, D3DKMT_FN_SignalSynchronizationObjectFromGpu2);
+    assert_ptr_equal(there->CpuEventHandle, &value);
+    assert_int_equal(there->BroadcastContextArray[0], 9);
+    assert_true(thunk_find_list(D3DKMT_FN_SignalSynchronizationObjectFromGpu2, there, 2, &list));
+    assert_int_equal(list.count, 0);
+    assert_int_equal(
+        answer(D3DKMT_FN_SignalSynchronizationObjectFromGpu2, there, STATUS_SUCCESS, &call),
+        STATUS_SUCCESS);
+    assert_ptr_equal(call.CpuEventHandle, &value);
+    call.Flags.EnqueueCpuEvent = 0;
+    pack(&message, D3DKMT_FN_SignalSynchronizationObjectFromGpu2, &call);
+    there = open_call(&message, D3DKMT_FN_SignalSynchronizationObjectFromGpu2);
+    assert_int_equal(there->MonitoredFenceValueArray[0], 7);
+}
+
 /* Every shorter message, and every count that grows, is refused; no byte behind it is read. */
 static void what_is_cut_or_claims_more_is_no_message(void **state)
 {
@@ -250,6 +279,7 @@ int main(void)
         cmocka_unit_test(an_answer_may_have_fewer_elements_and_never_more),
         cmocka_unit_test(a_count_may_come_back_for_a_list_that_is_not_there),
         cmocka_unit_test(no_message_has_an_address),
+        cmocka_unit_test(an_event_goes_where_a_list_would),
         cmocka_unit_test(what_is_cut_or_claims_more_is_no_message),
     };
 

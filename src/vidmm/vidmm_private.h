@@ -31,6 +31,7 @@
 
 #include "base/node_pool.h"
 
+struct node_count;
 struct null_context;
 struct pump_step;
 
@@ -69,6 +70,7 @@ struct vidmm {
     struct paging_process paging;
     struct monitored_fences fences;
     struct native_fences native_fences;
+    struct node_count *node_counts;
     struct scan_out scan_out;
     struct recovery recovery;
     struct power power;

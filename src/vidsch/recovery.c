@@ -84,6 +84,7 @@ static void take_apart(const struct vidsch *vidsch, struct node *node)
         else if (!packet->is_paging)
             continue; /* it is its turn as soon as it is the first */
         vidsch_tell(vidsch, VIDSCH_CAME_BACK, packet, STATUS_SUCCESS);
+        packet->is_with_driver = false;
         if (packet->is_paging) {
             packet->is_resubmission = true;
             list_remove(&packet->node);

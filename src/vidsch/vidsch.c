@@ -265,6 +265,7 @@ void vidsch_submit(struct vidsch_context *context, struct vidsch_packet *packet)
     packet->sequence = ++vidsch->last_sequence;
     packet->is_resubmission = false;
     packet->is_cancelled = false;
+    packet->is_with_driver = false;
     packet->has_failed = false;
     packet->failure = STATUS_SUCCESS;
     list_init(&packet->waiter);
@@ -326,6 +327,7 @@ static void submit_packet(struct vidsch *vidsch, unsigned node_index, struct vid
 
     packet->serial = ++vidsch->last_serial;
     node->in_flight++;
+    packet->is_with_driver = true;
     vidsch_tell(vidsch, VIDSCH_SUBMITTED, packet, STATUS_SUCCESS);
     vidsch->is_submitting = true;
     if (packet->ops->prepare)
@@ -344,6 +346,7 @@ static void submit_packet(struct vidsch *vidsch, unsigned node_index, struct vid
         return;
 
     packet->has_failed = true;
+    packet->is_with_driver = false;
     packet->failure = status;
     node->in_flight--;
     if (!is_lawful)

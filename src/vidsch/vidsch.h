@@ -84,6 +84,7 @@ struct vidsch_packet {
     uint64_t serial;      /* order of submission to the driver; changes when it comes back */
     bool is_resubmission; /* on its way again after a preemption (SUB-008) */
     bool is_cancelled;    /* it retires in its turn without having gone to the driver */
+    bool is_with_driver;  /* the driver has accepted it; also while it is told that it leaves */
     bool has_failed;      /* the driver refused it; it retires in its turn with failure */
     NTSTATUS failure;
 };

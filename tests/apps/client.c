@@ -15,6 +15,7 @@
  *                                                buffers have been made; with a library: slowly
  *     client queues BUFFERS MIB ROUNDS           writes, copies and reads by hardware queues
  *     client events                              waits that set an event
+ *     client notify [lie]                        signals that set an event; and some that are wrong
  *     client adapter                             what DXCore tells, beside what the calls tell
  *     client calls                               measures what a call costs, beside a socket
  *     client share BUFFERS MIB                   holds them, and trims when another process comes
@@ -427,8 +428,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "share") && buffers && bytes)
         return share(buffers, bytes);
     if (!strcmp(what, "sharing") && argc > 4 && atoi(argv[2]) > 0)
-        return sharing((uint64_t)atoi(argv[2]) << 20, (unsigned)atoi(argv[3]),
-                       !strcmp(argv[4], "fork"));
+        return sharing((uint64_t)atoi(argv[2]) << 20, (unsigned)atoi(argv[3]), argv[4]);
     if (!strcmp(what, "sharing-lies"))
         return sharing_lies(UINT64_C(1) << 20);
     open_adapter();
@@ -448,6 +448,8 @@ int main(int argc, char **argv)
         return queues(buffers, bytes, rounds);
     if (!strcmp(what, "events"))
         return events();
+    if (!strcmp(what, "notify"))
+        return notifications(argc > 2 && !strcmp(argv[2], "lie"));
     if (!strcmp(what, "adapter"))
         return tell_adapter();
     if (!strcmp(what, "wait"))
@@ -459,7 +461,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "lie"))
         return lie();
     fprintf(stderr,
-            "usage: client copy|keep|locks|queues|die|wait|leave|calls|events|adapter|share|"
-            "sharing|sharing-lies|careless|wild|lie ...\n");
+            "usage: client copy|keep|locks|queues|die|wait|leave|calls|events|notify|adapter|"
+            "share|sharing|sharing-lies|careless|wild|lie ...\n");
     return 2;
 }

@@ -58,10 +58,12 @@ void transfer(struct driver *driver, const struct buffer *buffer, uint8_t *memor
 
 /* What the application does; exit statuses. */
 int events(void);
+int notifications(int is_lying);
 int tell_adapter(void);
 int locks(unsigned count, unsigned threads, unsigned rounds, unsigned moves);
 int calls(void);
-int sharing(uint64_t bytes, unsigned rounds, int is_by_fork);
+/* how: "fork", "socket", "name". */
+int sharing(uint64_t bytes, unsigned rounds, const char *how);
 int sharing_lies(uint64_t bytes);
 int queues(unsigned buffers, uint64_t bytes, unsigned rounds);
 int leave(unsigned threads, unsigned buffers, const char *lingering);

@@ -1,6 +1,6 @@
 /*
  * What DXCore tells of the adapter, beside what the thunk calls tell: its numbers, its memory, the
- * budget; and the sizes and errors of the calls.
+ * budget; and the sizes and errors of the calls. And what its nodes have done.
  */
 #include "client.h"
 
@@ -12,7 +12,7 @@
 #define NOT_SUPPORTED    ((HRESULT)0x80070032)
 #define TOO_SMALL        ((HRESULT)0x8007007a)
 #define HALF_OF_HARDWARE (sizeof(DXCoreHardwareID) / 2)
-#define EXPECTED         15u
+#define EXPECTED         17u
 
 static unsigned right;
 
@@ -138,6 +138,43 @@ static void look_at_errors(IDXCoreAdapter *of)
                                   sizeof budget, &budget) == INVALID_ARGUMENT);
 }
 
+static D3DKMT_QUERYSTATISTICS count(D3DKMT_QUERYSTATISTICS_TYPE type, unsigned node)
+{
+    D3DKMT_QUERYSTATISTICS query = {.Type = type, .AdapterLuid = adapter_luid};
+
+    query.QueryNode.NodeId = node;
+    must("QueryStatistics", D3DKMTQueryStatistics(&query));
+    return query;
+}
+
+/* What the process has had done, of all that its node has done. */
+static void look_at_nodes(void)
+{
+    const D3DKMT_QUERYSTATISTICS_PROCESS_NODE_INFORMATION *own, *all;
+    D3DKMT_QUERYSTATISTICS of_process, of_node;
+    struct driver driver;
+    struct buffer a, b;
+
+    start(&driver);
+    a = create(&driver, 0, 1 << 20, NULL);
+    b = create(&driver, 0, 1 << 20, NULL);
+    map(&driver, &a, 0);
+    map(&driver, &b, 0);
+    make_resident(&driver, &a);
+    make_resident(&driver, &b);
+    for (unsigned i = 0; i < 3; i++)
+        wait_until(&driver, driver.fence, copy(&driver, b.va, a.va, b.bytes));
+    of_process = count(D3DKMT_QUERYSTATISTICS_PROCESS_NODE, SGPU_NODE_COPY);
+    of_node = count(D3DKMT_QUERYSTATISTICS_NODE, SGPU_NODE_COPY);
+    own = &of_process.QueryResult.ProcessNodeInformation;
+    all = &of_node.QueryResult.NodeInformation.GlobalInformation;
+    expect("packets of the process",
+           own->PacketStatistics.DmaPacket[D3DKMT_ClientRenderBuffer].PacketCompleted == 3 &&
+               own->ContextSwitch == 1);
+    expect("time of the process, and of its node",
+           own->RunningTime.QuadPart > 0 && own->RunningTime.QuadPart <= all->RunningTime.QuadPart);
+}
+
 int tell_adapter(void)
 {
     IDXCoreAdapter *found = find_adapter();
@@ -145,6 +182,7 @@ int tell_adapter(void)
     look_at_numbers(found);
     look_at_memory(found);
     look_at_errors(found);
+    look_at_nodes();
     printf("%u of %u right\n", right, EXPECTED);
     return right != EXPECTED;
 }

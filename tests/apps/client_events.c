@@ -1,6 +1,6 @@
 /*
  * Waits that set an event: of the GPU's work, of a signal of the CPU's, of any of several fences;
- * and those that set none.
+ * and those that set none. CPU notifications, and signals that set an event by themselves.
  */
 #define _GNU_SOURCE
 #include "client.h"
@@ -162,4 +162,139 @@ int events(void)
     count_as(&right, "what was refused has set the event", !times_set(event, SOON_MS));
     printf("%u of 13 right\n", right);
     return right != 13;
+}
+
+/* ---- CPU notifications ----------------------------------------------------------------------- */
+
+static NTSTATUS notify_by(const struct driver *driver, int event, D3DKMT_HANDLE *out_notification)
+{
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = {.hDevice = driver->device,
+                                                  .Info.Type = D3DDDI_CPU_NOTIFICATION};
+    NTSTATUS status;
+
+    create.Info.CPUNotification.Event = (HANDLE)(intptr_t)event;
+    status = D3DKMTCreateSynchronizationObject2(&create);
+    if (create.Info.CPUNotification.Event != (HANDLE)(intptr_t)event)
+        fail("the event has become another", status);
+    *out_notification = create.hSyncObject;
+    return status;
+}
+
+static void signal_notification(const struct driver *driver, D3DKMT_HANDLE notification)
+{
+    must("SignalSynchronizationObject",
+         D3DKMTSignalSynchronizationObject(&(D3DKMT_SIGNALSYNCHRONIZATIONOBJECT){
+             .hContext = driver->context, .ObjectCount = 1, .ObjectHandleArray = {notification}}));
+}
+
+static NTSTATUS enqueue(const struct driver *driver, int event)
+{
+    D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 signal = {.BroadcastContextCount = 1,
+                                                         .BroadcastContextArray = &driver->context};
+
+    signal.Flags.EnqueueCpuEvent = 1;
+    signal.CpuEventHandle = (HANDLE)(intptr_t)event;
+    return D3DKMTSignalSynchronizationObjectFromGpu2(&signal);
+}
+
+static NTSTATUS enqueue2(const struct driver *driver, int event, unsigned count)
+{
+    D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2 signal = {
+        .hContext = driver->context, .ObjectCount = count, .ObjectHandleArray = {driver->fence}};
+
+    signal.Flags.EnqueueCpuEvent = 1;
+    signal.CpuEventHandle = (HANDLE)(intptr_t)event;
+    return D3DKMTSignalSynchronizationObject2(&signal);
+}
+
+static unsigned times_in_all(int event, unsigned wanted)
+{
+    unsigned sets = 0;
+    uint64_t more;
+
+    while (sets < wanted && (more = times_set(event, AT_ALL_MS)))
+        sets += (unsigned)more;
+    return sets + (unsigned)times_set(event, SOON_MS);
+}
+
+static void destroy_object(D3DKMT_HANDLE object)
+{
+    must("DestroySynchronizationObject",
+         D3DKMTDestroySynchronizationObject(&(D3DKMT_DESTROYSYNCHRONIZATIONOBJECT){object}));
+}
+
+/* What the GPU has copied is there when the event is set: so many rounds, and some wrong. */
+static unsigned copy_and_hear(struct driver *driver, D3DKMT_HANDLE notification, int event)
+{
+    struct buffer from = create(driver, SGPU_UMD_CPU_VISIBLE, 1 << 20, NULL);
+    struct buffer to = create(driver, SGPU_UMD_CPU_VISIBLE, 1 << 20, NULL);
+    volatile uint64_t *memory[2];
+    unsigned wrong = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        D3DKMT_LOCK2 lock = {.hDevice = driver->device, .hAllocation = i ? to.handle : from.handle};
+
+        map(driver, i ? &to : &from, 0);
+        make_resident(driver, i ? &to : &from);
+        must("Lock2", D3DKMTLock2(&lock));
+        memory[i] = lock.pData;
+    }
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        memory[0][i] = i;
+        copy(driver, to.va, from.va, from.bytes);
+        if (i % 2)
+            signal_notification(driver, notification);
+        else
+            must("EnqueueCpuEvent", enqueue(driver, event));
+        wrong += times_set(event, AT_ALL_MS) != 1 || memory[1][i] != i;
+    }
+    for (unsigned i = 0; i < 2; i++)
+        must("Unlock2",
+             D3DKMTUnlock2(&(D3DKMT_UNLOCK2){.hDevice = driver->device,
+                                             .hAllocation = i ? to.handle : from.handle}));
+    return wrong;
+}
+
+int notifications(int is_lying)
+{
+    const int event = make_event(), other = make_event();
+    struct driver driver;
+    D3DKMT_HANDLE notification, second;
+    unsigned right = 0;
+
+    start(&driver);
+    must("a notification", notify_by(&driver, event, &notification));
+    count_as(&right, "a copy is not there", copy_and_hear(&driver, notification, event) == 0);
+
+    hold(&driver);
+    signal_notification(&driver, notification);
+    must("EnqueueCpuEvent", enqueue2(&driver, other, 0));
+    count_as(&right, "set before its turn", !times_set(event, SOON_MS) && !times_set(other, 0));
+    let_go(&driver);
+    count_as(&right, "not set in its turn", times_in_all(event, 1) == 1);
+    count_as(&right, "an event of a signal is not set", times_in_all(other, 1) == 1);
+    for (unsigned i = 0; i < ROUNDS; i++)
+        signal_notification(&driver, notification);
+    count_as(&right, "not set for each signal", times_in_all(event, ROUNDS) == ROUNDS);
+
+    /* Signals outlive their notification, and the program's descriptor. */
+    must("a second one", notify_by(&driver, other, &second));
+    hold(&driver);
+    signal_notification(&driver, second);
+    signal_notification(&driver, notification);
+    destroy_object(second);
+    destroy_object(notification);
+    close(event);
+    let_go(&driver);
+    count_as(&right, "not set for one that has gone", times_in_all(other, 1) == 1);
+    if (is_lying) {
+        count_as(&right, "no descriptor is notified",
+                 notify_by(&driver, 1000000, &second) == STATUS_INVALID_HANDLE);
+        count_as(&right, "no descriptor is set", enqueue(&driver, 0) == STATUS_INVALID_HANDLE);
+        count_as(&right, "an event beside an object",
+                 enqueue2(&driver, other, 1) == STATUS_INVALID_PARAMETER);
+        count_as(&right, "what was refused has set the event", !times_set(other, SOON_MS));
+    }
+    printf("%u of %u right\n", right, is_lying ? 10u : 6u);
+    return right != (is_lying ? 10 : 6);
 }

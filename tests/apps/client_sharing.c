@@ -347,8 +347,80 @@ static int ended_well(pid_t child)
     return waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
-/* The other process is there first, and gets its descriptors by a socket. */
-static pid_t start_by_socket(int *out_socket, uint64_t bytes, unsigned rounds)
+/* The names of what the process with that number shares: two, of the same length. */
+#define NAMES 2u
+static UNICODE_STRING name_it(unsigned which, pid_t maker, WCHAR units[32])
+{
+    char text[32];
+    UNICODE_STRING name = {.Buffer = units};
+
+    name.Length = (USHORT)(2 * snprintf(text, sizeof text, "\\Shared\\%u-%d", which, (int)maker));
+    name.MaximumLength = name.Length;
+    for (unsigned i = 0; i < name.Length / 2u; i++)
+        units[i] = (WCHAR)text[i];
+    return name;
+}
+
+static int share_by_name(D3DKMT_HANDLE object, unsigned which)
+{
+    WCHAR units[32];
+    UNICODE_STRING name = name_it(which, getpid(), units);
+    OBJECT_ATTRIBUTES attributes = {.Length = sizeof attributes, .ObjectName = &name};
+    HANDLE shared = NULL;
+
+    must("ShareObjects", D3DKMTShareObjects(1, &object, &attributes, 1, &shared));
+    return (int)(intptr_t)shared;
+}
+
+static NTSTATUS open_by_name(unsigned which, int is_fence, pid_t maker, int *out_file)
+{
+    WCHAR units[32];
+    UNICODE_STRING name = name_it(which, maker, units);
+    OBJECT_ATTRIBUTES attributes = {.Length = sizeof attributes, .ObjectName = &name};
+    D3DKMT_OPENNTHANDLEFROMNAME resource = {.dwDesiredAccess = 1, .pObjAttrib = &attributes};
+    D3DKMT_OPENSYNCOBJECTNTHANDLEFROMNAME fence = {.dwDesiredAccess = 1, .pObjAttrib = &attributes};
+    const NTSTATUS status = is_fence ? D3DKMTOpenSyncObjectNtHandleFromName(&fence)
+                                     : D3DKMTOpenNtHandleFromName(&resource);
+
+    *out_file = (int)(intptr_t)(is_fence ? fence.hNtHandle : resource.hNtHandle);
+    return status;
+}
+
+/* One word there, that names are given, and one back, that they are not needed any more. */
+static void pass_word(int socket, int is_there)
+{
+    char word = 0;
+
+    if (is_there ? write(socket, &word, 1) != 1 : read(socket, &word, 1) != 1)
+        fail("a word by the socket", 0);
+}
+
+static void take_by_names(int socket, int files[NAMES])
+{
+    const pid_t maker = getppid();
+    int none;
+
+    pass_word(socket, 0);
+    if (open_by_name(0, 0, maker + 1, &none) != STATUS_OBJECT_NAME_NOT_FOUND)
+        fail("a name that nobody has given leads somewhere", 0);
+    for (unsigned i = 0; i < NAMES; i++)
+        must("OpenNtHandleFromName", open_by_name(i, i == 1, maker, &files[i]));
+    pass_word(socket, 1);
+}
+
+/* The names go with the last descriptor of the object, which the other process may have. */
+static void give_by_names(int socket, struct shared *shared)
+{
+    for (unsigned i = 0; i < NAMES; i++) {
+        close(shared->files[i]);
+        shared->files[i] = share_by_name(i ? shared->fence : shared->resource, i);
+    }
+    pass_word(socket, 1);
+    pass_word(socket, 0);
+}
+
+/* The other process is there first, and gets its descriptors by a socket, or by names. */
+static pid_t start_by_socket(int *out_socket, int is_by_names, uint64_t bytes, unsigned rounds)
 {
     int ends[2], files[2];
     pid_t child;
@@ -358,7 +430,10 @@ static pid_t start_by_socket(int *out_socket, uint64_t bytes, unsigned rounds)
     child = fork();
     if (!child) {
         close(ends[0]);
-        take_files(ends[1], files);
+        if (is_by_names)
+            take_by_names(ends[1], files);
+        else
+            take_files(ends[1], files);
         _exit(play_opener(files, bytes, rounds));
     }
     close(ends[1]);
@@ -366,13 +441,14 @@ static pid_t start_by_socket(int *out_socket, uint64_t bytes, unsigned rounds)
     return child;
 }
 
-int sharing(uint64_t bytes, unsigned rounds, int is_by_fork)
+int sharing(uint64_t bytes, unsigned rounds, const char *how)
 {
+    const int is_by_fork = !strcmp(how, "fork"), is_by_names = !strcmp(how, "name");
     struct driver driver;
     struct shared shared;
     uint64_t wrong;
     int socket = -1;
-    pid_t child = is_by_fork ? 0 : start_by_socket(&socket, bytes, rounds);
+    pid_t child = is_by_fork ? 0 : start_by_socket(&socket, is_by_names, bytes, rounds);
 
     open_adapter();
     start(&driver);
@@ -381,6 +457,8 @@ int sharing(uint64_t bytes, unsigned rounds, int is_by_fork)
         child = fork();
         if (!child)
             _exit(play_opener(shared.files, bytes, rounds));
+    } else if (is_by_names) {
+        give_by_names(socket, &shared);
     } else {
         send_files(socket, shared.files);
     }
@@ -530,6 +608,41 @@ static void try_calls(struct driver *driver, struct shared *shared)
            STATUS_INVALID_PARAMETER);
 }
 
+static void try_names(const struct shared *shared)
+{
+    const HANDLE somewhere = (HANDLE)(intptr_t)shared->files[0];
+    WCHAR units[32];
+    UNICODE_STRING name = name_it(0, getpid(), units), cut = name;
+    OBJECT_ATTRIBUTES attributes = {.Length = sizeof attributes, .ObjectName = &name};
+    D3DKMT_OPENNTHANDLEFROMNAME open = {.pObjAttrib = &attributes};
+    HANDLE nothing = NULL;
+    int file, named;
+
+    expect("a name that is not given yet", open_by_name(0, 0, getpid(), &file),
+           STATUS_OBJECT_NAME_NOT_FOUND);
+    named = share_by_name(shared->resource, 0);
+    expect("a resource's name for a fence", open_by_name(0, 1, getpid(), &file),
+           STATUS_OBJECT_TYPE_MISMATCH);
+    expect("a name that is taken", D3DKMTShareObjects(1, &shared->fence, &attributes, 1, &nothing),
+           STATUS_OBJECT_NAME_COLLISION);
+    attributes.RootDirectory = somewhere;
+    expect("a name below what is no directory", D3DKMTOpenNtHandleFromName(&open),
+           STATUS_INVALID_HANDLE);
+    attributes.RootDirectory = NULL;
+    cut.Buffer++;
+    cut.Length -= 2;
+    attributes.ObjectName = &cut;
+    expect("a name without a root", D3DKMTOpenNtHandleFromName(&open),
+           STATUS_OBJECT_PATH_SYNTAX_BAD);
+    attributes.ObjectName = NULL;
+    expect("no name", D3DKMTOpenNtHandleFromName(&open), STATUS_INVALID_PARAMETER);
+    open.pObjAttrib = NULL;
+    expect("no attributes", D3DKMTOpenNtHandleFromName(&open), STATUS_INVALID_PARAMETER);
+    expect("the name as it is", open_by_name(0, 0, getpid(), &file), STATUS_SUCCESS);
+    close(file);
+    close(named);
+}
+
 int sharing_lies(uint64_t bytes)
 {
     struct driver driver;
@@ -546,6 +659,7 @@ int sharing_lies(uint64_t bytes)
     make(&driver, bytes, &shared);
     try_others(&driver);
     try_calls(&driver, &shared);
+    try_names(&shared);
 
     fill(&driver, &shared.buffers[0], 5);
     for (unsigned i = 0; i < 4; i++) {

@@ -124,7 +124,7 @@ grep -q '^13 of 13 right' "$folder/out" || complain "events: what passes is anot
 plays_twice "$folder/passed-events.case"
 
 # DXCore tells what the calls tell.
-expect 0 '^15 of 15 right' -- "$client" adapter
+expect 0 '^17 of 17 right' -- "$client" adapter
 
 # Waits that set an event, by lanes and by sockets; the record has the waits of their threads. One
 # fence is destroyed while it is awaited, and one wait names 33, in each run.
@@ -134,6 +134,20 @@ grep -q ' 2 findings; ' "$folder/out" || complain "events: not two findings"
 grep -q 'KMT-046 .* is awaited with value 1$' "$folder/out" || complain "events: no KMT-046"
 grep -q 'KMT-048 .*: ObjectCount is 33$' "$folder/out" || complain "events: no KMT-048"
 plays_twice "$folder/events.case"
+
+# CPU notifications and signals that set an event, in their turn; and three that are wrong.
+expect 0 '^6 of 6 right' --record "$folder/notify.case" -- "$client" notify
+grep -q ' 0 findings' "$folder/out" || complain "notify: findings"
+[ "$(grep -c '^wait c' "$folder/notify.case")" -ge 50 ] || complain "notify: the record has no waits"
+plays_twice "$folder/notify.case"
+DRYDOCK_NO_LANES=1 expect 1 '^10 of 10 right' -- "$client" notify lie
+grep -q ' 2 findings; ' "$folder/out" || complain "notify lie: not two findings"
+grep -q 'KMT-083 .*: Event is no event$' "$folder/out" || complain "notify lie: no KMT-083"
+grep -q 'KMT-084 .*: ObjectCount is 1$' "$folder/out" || complain "notify lie: no KMT-084"
+"$drydock" exec -- env DRYDOCK_PASS="$folder/other/libdxcore.so" DRYDOCK_RECORD="$folder/passed-notify.case" \
+    "$client" notify >"$folder/out" 2>&1
+grep -q '^6 of 6 right' "$folder/out" || complain "notify: what passes is another answer"
+plays_twice "$folder/passed-notify.case"
 
 # Hardware queues: the content is right, the calls break no rule, and the record has their work.
 expect 0 '^0 wrong buffers of 12' --local-memory 8M --option hardware-queues=yes -- "$client" queues 4 4 3
@@ -167,9 +181,9 @@ expect 1 'ended by signal 9' --local-memory 8M -- "$client" die 6 2
 grep -q ' 0 findings; clients ended with what they had' "$folder/out" || complain "die"
 expect 1 'ended by signal 14' -- "$client" wait
 
-# Two processes that share a resource and a fence, by a socket and by fork(), in half of what they
+# Two processes that share a resource and a fence, by a socket, by fork() and by names, in half of what they
 # allocate; the record of it plays. And what is not lawful: nobody is harmed.
-for how in socket fork; do
+for how in socket fork name; do
     expect 0 '^0 wrong words' --local-memory 8M --record "$folder/shared.case" -- \
         "$client" sharing 2 6 $how
     grep -q ' 0 evictions' "$folder/out" && complain "sharing $how: nothing had to leave"
@@ -180,8 +194,10 @@ for how in socket fork; do
 done
 DRYDOCK_NO_LANES=1 expect 0 '^0 wrong words' --local-memory 8M -- "$client" sharing 2 3 socket
 expect 1 '^\([0-9]*\) of \1 right' --local-memory 8M -- "$client" sharing-lies
-grep 'finding: ' "$folder/out" | grep -qv 'KMT-07[689]\|KMT-08[01]' && complain "sharing-lies: findings"
+grep 'finding: ' "$folder/out" | grep -qv 'KMT-07[689]\|KMT-08[0167]' && complain "sharing-lies: findings"
 grep -q 'KMT-081 D3DKMT.*: hNtHandle is no shared object' "$folder/out" || complain "sharing-lies: no KMT-081"
+grep -q 'KMT-086 .*: Name has no root$' "$folder/out" || complain "sharing-lies: no KMT-086"
+grep -q 'KMT-087 .*: Name is that of a resource$' "$folder/out" || complain "sharing-lies: no KMT-087"
 
 # What is wrong gets its status, which is a finding of the rules; a wild list ends who hands it over.
 expect 1 '18 of 18 answered as documented' -- "$client" lie
@@ -227,7 +243,7 @@ jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))'
 fi
 
 # What is evaluated is what the catalogue says is.
-grep -Eo '^(QUEUE_|SHARING_)?RULE\([A-Z_]*, "KMT-[0-9]*"' "$source/src/bench/exec/client_rules.inc" | grep -o 'KMT-[0-9]*' \
+grep -Eo '^(QUEUE_|SHARING_|EVENT_)?RULE\([A-Z_]*, "KMT-[0-9]*"' "$source/src/bench/exec/client_rules.inc" | grep -o 'KMT-[0-9]*' \
     > "$folder/rules"
 sed -n 's/^| \(KMT-[0-9]*\) .*| \(yes\|advice\)[^|]* |$/\1/p' "$source/data/d3dkmt/contract.md" |
     diff - "$folder/rules" > "$folder/out" || complain "the catalogue and client_rules.inc differ"

@@ -31,6 +31,24 @@ typedef enum _D3DKMT_QUERYSTATISTICS_TYPE {
     D3DKMT_QUERYSTATISTICS_PHYSICAL_ADAPTER = 10,
 } D3DKMT_QUERYSTATISTICS_TYPE;
 
+typedef enum _D3DKMT_QUERYSTATISTICS_QUEUE_PACKET_TYPE {
+    D3DKMT_RenderCommandBuffer = 0,
+    D3DKMT_DeferredCommandBuffer = 1,
+    D3DKMT_SystemCommandBuffer = 2,
+    D3DKMT_MmIoFlipCommandBuffer = 3,
+    D3DKMT_WaitCommandBuffer = 4,
+    D3DKMT_SignalCommandBuffer = 5,
+    D3DKMT_DeviceCommandBuffer = 6,
+    D3DKMT_SoftwareCommandBuffer = 7,
+} D3DKMT_QUERYSTATISTICS_QUEUE_PACKET_TYPE;
+
+typedef enum _D3DKMT_QUERYSTATISTICS_DMA_PACKET_TYPE {
+    D3DKMT_ClientRenderBuffer = 0,
+    D3DKMT_ClientPagingBuffer = 1,
+    D3DKMT_SystemPagingBuffer = 2,
+    D3DKMT_SystemPreemptionBuffer = 3,
+} D3DKMT_QUERYSTATISTICS_DMA_PACKET_TYPE;
+
 /* ---- Parts ----------------------------------------------------------------------------------- */
 
 typedef struct _D3DKMT_QUERYSTATISTICS_COUNTER {

@@ -19,6 +19,9 @@ static const struct member {
     {"THUNK_SHARE_OBJECTS", "cObjects", 0, 4},
     {"THUNK_SHARE_OBJECTS", "dwDesiredAccess", 4, 4},
     {"THUNK_SHARE_OBJECTS", "hObjects", offsetof(THUNK_SHARE_OBJECTS, hObjects), 8},
+    {"THUNK_SHARE_OBJECTS", "Name", offsetof(THUNK_SHARE_OBJECTS, Name), 8},
+    {"THUNK_OPEN_BY_NAME", "Name", offsetof(THUNK_OPEN_BY_NAME, Name), 8},
+    {"THUNK_OPEN_BY_NAME", "dwDesiredAccess", offsetof(THUNK_OPEN_BY_NAME, dwDesiredAccess), 4},
 };
 
 #define MEMBER_COUNT (sizeof members / sizeof members[0])

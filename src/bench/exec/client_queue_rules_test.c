@@ -427,6 +427,7 @@ static const struct {
 } rows[] = {
 #define RULE(name, id, text)
 #define SHARING_RULE(name, id, text)
+#define EVENT_RULE(name, id, text)
 #define QUEUE_RULE(name, id, text) {CLIENT_RULE_##name, name},
 #include "bench/exec/client_rules.inc"
 #undef RULE

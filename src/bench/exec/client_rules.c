@@ -612,6 +612,7 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
     else if (seen_signal_of(rules->process, call->function, call->arguments, &sync))
         signal_all(rules, &sync);
     client_rules_sharing(rules);
+    client_rules_events(rules);
     switch (call->function) {
     case D3DKMT_FN_MakeResident:
         make_resident(rules, call->arguments);
@@ -787,6 +788,7 @@ void client_rules_ended(struct client_rules *rules, void *client, const struct d
     if (rules->is_work)
         submission_ended(rules);
     client_rules_sharing_ended(rules);
+    client_rules_events_ended(rules);
     switch (call->function) {
     case D3DKMT_FN_MakeResident:
         if (call->status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)

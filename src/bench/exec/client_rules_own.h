@@ -5,6 +5,7 @@
  *            client_rules_address.c | addresses: reserve, map, free, tiles
  *            client_rules_memory.c  | what the CPU writes while the GPU uses it
  *            client_rules_sharing.c | resources and fences of several processes
+ *            client_rules_events.c  | events that signals set
  *            client_rules_told.c    | what these share: a breach, a fence's value, a handle
  */
 #ifndef DRYDOCK_BENCH_EXEC_CLIENT_RULES_OWN_H
@@ -99,6 +100,11 @@ void client_rules_sharing_ended(struct client_rules *rules);
 /* The call signals it, or waits for it. */
 void client_rules_fence_use(struct client_rules *rules, const struct seen_object *fence,
                             bool is_signal);
+
+/* ---- client_rules_events.c ---- */
+
+void client_rules_events(struct client_rules *rules);
+void client_rules_events_ended(struct client_rules *rules);
 
 /* ---- client_rules_memory.c ---- */
 

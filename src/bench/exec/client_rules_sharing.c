@@ -128,6 +128,11 @@ void client_rules_sharing(struct client_rules *rules)
 
 /* ---- Behind calls ---------------------------------------------------------------------------- */
 
+static bool is_for_fences(const struct d3dkmt_call *call)
+{
+    return call->function == D3DKMT_FN_OpenSyncObjectNtHandleFromName;
+}
+
 void client_rules_sharing_ended(struct client_rules *rules)
 {
     const struct d3dkmt_call *call = rules->call;
@@ -140,6 +145,17 @@ void client_rules_sharing_ended(struct client_rules *rules)
             client_rules_break(rules, CLIENT_RULE_NO_NT_HANDLE,
                                "{@hNtHandle} is {no shared object of that kind}{=~one that "
                                "D3DKMTShareObjects has given~}");
+        break;
+    case D3DKMT_FN_ShareObjects:
+    case D3DKMT_FN_OpenNtHandleFromName:
+    case D3DKMT_FN_OpenSyncObjectNtHandleFromName:
+        if (call->status == STATUS_OBJECT_PATH_SYNTAX_BAD)
+            client_rules_break(rules, CLIENT_RULE_NAME_ROOT,
+                               "{@Name} has {no root}{=~a backslash at its beginning~}");
+        if (call->status == STATUS_OBJECT_TYPE_MISMATCH)
+            client_rules_break(rules, CLIENT_RULE_NAME_KIND, "{@Name} is that of {a %s}{=~a %s~}",
+                               is_for_fences(call) ? "resource" : "fence",
+                               is_for_fences(call) ? "fence" : "resource");
         break;
     default:
         break;

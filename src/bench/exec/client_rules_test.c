@@ -832,12 +832,13 @@ static void EVICT_GONE(struct world *world)
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-/* Those of hardware queues and of sharing are in client_queue_rules_test.c and
- * client_sharing_rules_test.c. */
+/* Those of hardware queues, of sharing and of events are in client_queue_rules_test.c,
+ * client_sharing_rules_test.c and client_event_rules_test.c. */
 static void (*const players[CLIENT_RULE_COUNT])(struct world *world) = {
 #define RULE(name, id, text) [CLIENT_RULE_##name] = name,
 #define QUEUE_RULE(name, id, text)
 #define SHARING_RULE(name, id, text)
+#define EVENT_RULE(name, id, text)
 #include "bench/exec/client_rules.inc"
 #undef RULE
 };

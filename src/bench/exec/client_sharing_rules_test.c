@@ -6,6 +6,7 @@
 #include "bench/exec/test_client.h"
 
 #include <string.h>
+#include <uchar.h>
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -123,6 +124,27 @@ static void await_fence(struct test_client *client, D3DKMT_HANDLE fence, UINT64 
                                                                  .ObjectHandleArray = &fence,
                                                                  .FenceValueArray = &value})),
         expected);
+}
+
+#define NAME u"\\fence"
+
+static NTSTATUS share_named(struct test_client *client, D3DKMT_HANDLE object, const char16_t *text,
+                            UINT bytes, uint64_t *out_name)
+{
+    THUNK_SHARE_OBJECTS arguments = {
+        .cObjects = 1, .hObjects = &object, .Name = text, .NameBytes = bytes};
+
+    *out_name = 0;
+    return test_call_by(client, D3DKMT_FN_ShareObjects, &arguments, out_name);
+}
+
+static NTSTATUS open_named(struct test_client *client, enum d3dkmt_function function,
+                           uint64_t *out_name)
+{
+    THUNK_OPEN_BY_NAME arguments = {.Name = NAME, .NameBytes = sizeof NAME - 2};
+
+    *out_name = 0;
+    return test_call_by(client, function, &arguments, out_name);
 }
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
@@ -301,12 +323,43 @@ static void EVICT_COUNT(struct world *world)
                      world->breaks ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS);
 }
 
+static void NAME_ROOT(struct world *world)
+{
+    const NTSTATUS status = world->breaks ? STATUS_OBJECT_PATH_SYNTAX_BAD : STATUS_SUCCESS;
+    const unsigned from = world->breaks;
+    uint64_t name;
+
+    assert_int_equal(share_named(&world->maker, world->fence, &NAME[from],
+                                 (UINT)(sizeof NAME - 2 - 2 * from), &name),
+                     status);
+    if (NT_SUCCESS(status))
+        d3dkmt_nt_handle_closed(world->maker.session->front, name);
+}
+
+static void NAME_KIND(struct world *world)
+{
+    struct d3dkmt *front = world->maker.session->front;
+    uint64_t name, opened;
+
+    assert_int_equal(share_named(&world->maker, world->fence, NAME, sizeof NAME - 2, &name),
+                     STATUS_SUCCESS);
+    assert_int_equal(open_named(&world->client,
+                                world->breaks ? D3DKMT_FN_OpenNtHandleFromName
+                                              : D3DKMT_FN_OpenSyncObjectNtHandleFromName,
+                                &opened),
+                     world->breaks ? STATUS_OBJECT_TYPE_MISMATCH : STATUS_SUCCESS);
+    d3dkmt_nt_handle_closed(front, name);
+    if (!world->breaks)
+        d3dkmt_nt_handle_closed(front, opened);
+}
+
 static const struct {
     enum client_rule rule;
     void (*play)(struct world *world);
 } rows[] = {
 #define RULE(name, id, text)
 #define QUEUE_RULE(name, id, text)
+#define EVENT_RULE(name, id, text)
 #define SHARING_RULE(name, id, text) {CLIENT_RULE_##name, name},
 #include "bench/exec/client_rules.inc"
 #undef RULE

@@ -1,4 +1,4 @@
-/* Waits of the CPU that hold no call up (hAsyncEvent; D3DKMT_MOST_EVENT_WAITS). */
+/* Waits of the CPU that hold no call up (hAsyncEvent; D3DKMT_MOST_EVENTS). */
 #include "bench/exec/test_client.h"
 
 #define MIB         (1u << 20)
@@ -184,9 +184,10 @@ static void fill(struct exec_session *session)
 
     test_client_start(&client, session);
     fence = make_fence(&client);
-    for (UINT64 i = 1; i <= D3DKMT_MOST_EVENT_WAITS; i++)
+    for (UINT64 i = 1; i <= D3DKMT_MOST_EVENTS; i++)
         assert_int_equal(await(&client, 2 * i, 1, &fence, &one, 0), STATUS_PENDING);
-    assert_int_equal(await(&client, AN_EVENT, 1, &fence, &one, 0), STATUS_NO_MEMORY);
+    assert_int_equal(await(&client, 2 * D3DKMT_MOST_EVENTS + 2, 1, &fence, &one, 0),
+                     STATUS_NO_MEMORY);
     assert_int_equal(await(&client, 0, 1, &fence, &(const UINT64){0}, 0), STATUS_SUCCESS);
     test_client_close(&client);
     test_let_run(session);

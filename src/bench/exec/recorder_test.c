@@ -197,6 +197,46 @@ static void work_over_mappings_side_by_side_is_lawful_and_in_the_record(void **s
     free(text);
 }
 
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+/* The event that the signal behind the copy sets is all that the client hears of it. */
+static void copy_and_hear(struct exec_session *session)
+{
+    const HANDLE event = (HANDLE)(uintptr_t)40, told = (HANDLE)(uintptr_t)41;
+    struct test_buffer from, to;
+    struct test_client client;
+
+    session->recorder = recorder_case_create(session->seen);
+    assert_non_null(session->recorder);
+    test_client_start(&client, session);
+    test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &from);
+    test_resident_buffer(&client, SGPU_UMD_NO_APERTURE, MIB, &to);
+    test_fill(test_lock(&client, &from), MIB, 3);
+    test_copy(&client, to.va, from.va, MIB);
+    assert_int_equal(TEST_CALL(&client, SignalSynchronizationObjectFromGpu2,
+                               &((D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2){
+                                   .Flags = {{{.EnqueueCpuEvent = 1}}},
+                                   .BroadcastContextCount = 1,
+                                   .BroadcastContextArray = &client.context,
+                                   .CpuEventHandle = event})),
+                     STATUS_SUCCESS);
+    assert_int_equal(
+        TEST_CALL(&client, WaitForSynchronizationObjectFromCpu,
+                  &((D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){.hAsyncEvent = told})),
+        STATUS_SUCCESS);
+    test_client_close(&client);
+    finish(session);
+}
+
+static void an_event_that_was_set_is_a_wait_of_the_record(void **state)
+{
+    test_on_board(LOCAL_BYTES, copy_and_hear);
+    assert_true(last_line("\nsubmit c1 a2@0+1048576:r a3@0+1048576:w=0x") <
+                last_line("\nwait c1\n"));
+    play(text);
+    free(text);
+}
+
 /* ---- Hardware queues ------------------------------------------------------------------------- */
 
 static void queue_copy(struct test_client *client, D3DKMT_HANDLE queue, uint64_t to, uint64_t from)
@@ -485,6 +525,7 @@ int main(void)
         cmocka_unit_test(work_of_who_has_given_way_is_a_line_when_it_is_handed_over),
         cmocka_unit_test(what_is_destroyed_behind_held_work_is_freed_behind_it),
         cmocka_unit_test(work_over_mappings_side_by_side_is_lawful_and_in_the_record),
+        cmocka_unit_test(an_event_that_was_set_is_a_wait_of_the_record),
         cmocka_unit_test(work_of_hardware_queues_is_in_the_record),
         cmocka_unit_test(what_processes_share_is_one_allocation_of_the_record),
         cmocka_unit_test(work_that_went_with_its_queue_is_not_in_the_record),

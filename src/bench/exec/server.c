@@ -3,18 +3,17 @@
 
 #include "base/bits.h"
 #include "bench/board/gpu_plugin.h"
-#include "bench/exec/client_place.h"
 #include "bench/exec/lanes.h"
+#include "bench/exec/nt_handles.h"
+#include "bench/exec/program.h"
 #include "bench/exec/registry.h"
+#include "bench/exec/seeing.h"
 #include "bench/exec/waiting.h"
-#include "clients/recorder.h"
 #include "thunk/lane.h"
 #include "thunk/protocol.h"
-#include "workload/named_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,24 +98,6 @@ struct channel {
     bool owns_answer_file;
 };
 
-/*
- * What an NT handle of clients is: the writing end of a pipe, whose reading end is here.
- *
- * A pipe, because the kernel says when the last copy of the other end is closed, wherever copies
- * have gone; because nothing that anybody does with an end looks like that from here, as with a
- * socket, which can be shut down; and because no other file of a client has its number. That number
- * is read from /proc/self/fd, which asks nothing of the file: what a client hands in may be one of
- * a file system that never answers.
- */
-struct nt_handle {
-    struct waiting_source end; /* first: of the pipe, here */
-    struct list link;
-    struct server *server;
-    uint64_t object; /* of the front, as d3dkmt_call.nt_object names it */
-    pid_t pid;       /* that has shared it */
-    char name[64];   /* "pipe:[NUMBER]" */
-};
-
 struct server {
     struct exec_server *shared;
     struct exec_session *session;
@@ -131,8 +112,9 @@ struct server {
     /* Of the request that has starved longest: its number, the front's releases, since when. */
     uint64_t starved, releases, starved_ns, quiet_ns, demoted_ns;
     uint64_t trim_ns; /* when the last periodic notice was given */
-    struct list clients, channels, nt_handles;
-    unsigned client_count, channel_count, nt_handle_count;
+    struct list clients, channels;
+    unsigned client_count, channel_count;
+    struct nt_handles nt_handles;
 };
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -238,94 +220,16 @@ static void free_message(struct channel *channel)
     channel->got = 0;
 }
 
-/* ---- NT handles ------------------------------------------------------------------------------ */
-
-static bool name_of(int file, char name[64])
-{
-    char path[32];
-    ssize_t length;
-
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    length = readlink(path, name, 63);
-    name[length > 0 ? length : 0] = '\0';
-    return strncmp(name, "pipe:[", 6) == 0;
-}
-
-/* 0: it is none. */
-static uint64_t object_named_by(const struct server *server, int file)
-{
-    const struct nt_handle *handle;
-    char name[64];
-
-    if (file < 0 || !name_of(file, name))
-        return 0;
-    list_for_each (handle, &server->nt_handles, struct nt_handle, link) {
-        if (strcmp(handle->name, name) == 0)
-            return handle->object;
-    }
-    return 0;
-}
-
-/* Nobody has a copy of it any more. */
-static void end_nt_handle(struct nt_handle *handle)
-{
-    struct server *server = handle->server;
-
-    waiting_remove(&server->waiting, &handle->end);
-    close(handle->end.file);
-    list_remove(&handle->link);
-    server->nt_handle_count--;
-    d3dkmt_nt_handle_closed(server->session->front, handle->object);
-    free(handle);
-}
-
-static unsigned nt_handles_of(const struct server *server, pid_t pid)
-{
-    const struct nt_handle *handle;
-    unsigned count = 0;
-
-    list_for_each (handle, &server->nt_handles, struct nt_handle, link)
-        count += handle->pid == pid;
-    return count;
-}
-
-/* The end for the client; -1: there can be no more, and the object is let go. */
-static int give_nt_handle(struct server *server, pid_t pid, uint64_t object)
-{
-    struct nt_handle *handle = server->nt_handle_count < EXEC_MOST_NT_HANDLES &&
-                                       nt_handles_of(server, pid) < EXEC_MOST_NT_HANDLES_A_PROCESS
-                                   ? calloc(1, sizeof *handle)
-                                   : NULL;
-    int ends[2];
-
-    if (!handle || pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
-        free(handle);
-        d3dkmt_nt_handle_closed(server->session->front, object);
-        return -1;
-    }
-    /* No event is asked for: that all copies are closed comes unasked. */
-    handle->end = (struct waiting_source){.kind = SOURCE_NT_HANDLE, .file = ends[0]};
-    handle->server = server;
-    handle->object = object;
-    handle->pid = pid;
-    const bool has_name = name_of(ends[1], handle->name);
-    list_push_back(&server->nt_handles, &handle->link);
-    server->nt_handle_count++;
-    if (waiting_add(&server->waiting, &handle->end) && has_name)
-        return ends[1];
-    close(ends[1]);
-    end_nt_handle(handle);
-    return -1;
-}
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 /* What a call has shared, for its answer; the status says if there is none after all. */
 static int share(struct channel *channel, struct d3dkmt_call *call)
 {
     int file = -1;
 
-    if (call->function != D3DKMT_FN_ShareObjects || !NT_SUCCESS(call->status))
+    if (!d3dkmt_gives_nt_handle(call->function) || !NT_SUCCESS(call->status))
         return -1;
-    file = give_nt_handle(channel->server, channel->pid, call->nt_object);
+    file = nt_handles_give(&channel->server->nt_handles, channel->pid, call->nt_object);
     if (file < 0)
         call->status = STATUS_NO_MEMORY;
     return file;
@@ -570,10 +474,11 @@ static void make_call(struct channel *channel)
     struct server *server = channel->server;
     unsigned function;
 
-    channel->call = (struct d3dkmt_call){.ended = call_ended,
-                                         .context = channel,
-                                         .nt_object = object_named_by(server, channel->given),
-                                         .takes_nt_handle = true};
+    channel->call =
+        (struct d3dkmt_call){.ended = call_ended,
+                             .context = channel,
+                             .nt_object = nt_handles_find(&server->nt_handles, channel->given),
+                             .takes_nt_handle = true};
     if (channel->given >= 0)
         close(channel->given);
     channel->given = -1;
@@ -790,51 +695,6 @@ static void drop_broken(struct server *server)
 
 /* ---- The program ----------------------------------------------------------------------------- */
 
-extern char **environ;
-
-/* A list with colons, of which this is the first: false when memory is short. */
-static bool put_first(const char *variable, const char *first)
-{
-    const char *others = getenv(variable);
-    char *all;
-    bool is_set;
-
-    if (asprintf(&all, "%s%s%s", first, others ? ":" : "", others ? others : "") < 0)
-        return false;
-    is_set = !setenv(variable, all, 1);
-    free(all);
-    return is_set;
-}
-
-#define PRELOADED "libdrydock-wsl.so"
-
-/*
- * A driver for WSL opens libdxcore.so by a path of WSL's (src/preload); others need no more. The
- * loader finds it by name in LD_LIBRARY_PATH: LD_PRELOAD can name no path with blanks.
- */
-static bool set_preload(const char *library_dir)
-{
-    char *library;
-    bool is_set = true;
-
-    if (asprintf(&library, "%s/" PRELOADED, library_dir) < 0)
-        return false;
-    if (access(library, R_OK) == 0)
-        is_set = put_first("LD_PRELOAD", PRELOADED);
-#if defined(__SANITIZE_ADDRESS__)
-    /* Built with this sanitizer the libraries have its runtime, which then is not the first. */
-    is_set = is_set && put_first("ASAN_OPTIONS", "verify_asan_link_order=0");
-#endif
-    free(library);
-    return is_set;
-}
-
-bool exec_set_environment(const char *socket_path, const char *library_dir)
-{
-    return !setenv(PROTOCOL_VARIABLE, socket_path, 1) &&
-           put_first("LD_LIBRARY_PATH", library_dir) && set_preload(library_dir);
-}
-
 /*
  * What clients share costs descriptors here, one for each: the server has as many as it may. Behind
  * the start of the program, which keeps the limit as it was.
@@ -852,16 +712,10 @@ static void raise_file_limit(void)
 static bool start_program(struct server *server)
 {
     const struct exec_server_config *config = &server->shared->config;
-    posix_spawn_file_actions_t actions;
     int error = ENOMEM;
 
-    posix_spawn_file_actions_init(&actions);
-    if (config->speaks_aside)
-        posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
     if (exec_set_environment(config->socket_path, config->library_dir))
-        error = posix_spawnp(&server->program, config->program[0], &actions, NULL, config->program,
-                             environ);
-    posix_spawn_file_actions_destroy(&actions);
+        error = exec_start_program(config->program, config->speaks_aside, &server->program);
     raise_file_limit();
     if (error)
         snprintf(server->shared->error, sizeof server->shared->error, "cannot start '%s': %s",
@@ -936,7 +790,7 @@ static void hear_sockets(struct server *server)
             close_client((struct client *)ready[i].source);
             break;
         case SOURCE_NT_HANDLE:
-            end_nt_handle((struct nt_handle *)ready[i].source);
+            nt_handles_end(&server->nt_handles, ready[i].source);
             break;
         }
     }
@@ -1096,91 +950,6 @@ static void notify(void *context, void *memory, unsigned number, uint32_t flags,
         lanes_notify(client->lanes, number, flags, bytes);
 }
 
-static void write_case(struct exec_server *shared, const struct recorder_board *board)
-{
-    const char *path = shared->config.record;
-    FILE *file = named_file_open(path, "w");
-    bool is_whole;
-
-    if (!file) {
-        snprintf(shared->error, sizeof shared->error, "cannot write '%.150s': %s", path,
-                 named_file_reason(errno));
-        return;
-    }
-    is_whole = recorder_case_write(shared->session.recorder, file, board);
-    if (fclose(file) || !is_whole)
-        snprintf(shared->error, sizeof shared->error, "'%.150s' is not whole: %s", path,
-                 shared->session.seen->is_lost ? "no memory" : strerror(errno));
-}
-
-/* With the programs' name as its title. */
-static void write_record(struct exec_server *shared, const struct run_board *board)
-{
-    const struct recorder_board told = {.title = basename(shared->config.program[0]),
-                                        .local_bytes = board->config->local_bytes,
-                                        .system_bytes = board->config->ram_bytes,
-                                        .seed = board->config->seed,
-                                        .has_hw_queues = board->config->hardware_queues};
-
-    if (!shared->config.record)
-        return;
-    if (!shared->session.recorder)
-        snprintf(shared->error, sizeof shared->error, "no memory for a record");
-    else if (shared->has_started)
-        write_case(shared, &told);
-    recorder_case_destroy(shared->session.recorder);
-    shared->session.recorder = NULL;
-}
-
-/* While the client waits for the call's answer: its process is there. */
-static void note_breach(void *context, const struct client_breach *breach)
-{
-    struct exec_server *shared = context;
-    const struct client_memory *memory = breach->process->client;
-    struct exec_breach *kept;
-
-    if (shared->breach_count == EXEC_MOST_BREACHES)
-        return;
-    kept = &shared->breaches[shared->breach_count++];
-    *kept = (struct exec_breach){
-        .rule = breach->rule, .process = breach->process->number, .pid = (int)memory->pid};
-    snprintf(kept->text, sizeof kept->text, "%s", breach->text);
-    kept->argument = *breach->argument;
-    for (unsigned i = 0; i < breach->stack_count && i < 7; i++)
-        client_place(memory->pid, breach->stack[i], kept->places[i], sizeof kept->places[i]);
-    client_calls_breach(
-        &shared->session.calls, memory, breach->call,
-        &(struct client_calls_rule){.id = client_rule_id(breach->rule),
-                                    .says = client_rule_text(breach->rule),
-                                    .text = kept->text,
-                                    .argument = &kept->argument,
-                                    .place = kept->places[0],
-                                    .is_advice = client_rule_is_advice(breach->rule)});
-}
-
-static void begin_seeing(struct exec_server *shared, struct seen *seen,
-                         const struct run_board *board)
-{
-    const struct seen_source source = exec_session_source(board);
-
-    seen_init(seen, &source);
-    shared->session.seen = seen;
-    if (shared->config.record)
-        shared->session.recorder = recorder_case_create(seen);
-    if (board->check) /* option rules */
-        shared->session.rules = client_rules_create(seen, note_breach, shared);
-}
-
-static void end_seeing(struct exec_server *shared)
-{
-    for (unsigned rule = 0; shared->session.rules && rule < CLIENT_RULE_COUNT; rule++)
-        shared->broken[rule] = client_rules_broken(shared->session.rules, rule);
-    client_rules_destroy(shared->session.rules);
-    seen_fini(shared->session.seen);
-    shared->session.rules = NULL;
-    shared->session.seen = NULL;
-}
-
 /* The session is open. */
 static void play_session(struct exec_server *shared)
 {
@@ -1190,7 +959,7 @@ static void play_session(struct exec_server *shared)
 
     list_init(&server.clients);
     list_init(&server.channels);
-    list_init(&server.nt_handles);
+    nt_handles_init(&server.nt_handles, &server.waiting, SOURCE_NT_HANDLE, shared->session.front);
     exec_find_store(shared->config.driver, shared->session.store, sizeof shared->session.store);
     if (listen_at(&server, shared->config.socket_path)) {
         serve_program(&server);
@@ -1200,8 +969,7 @@ static void play_session(struct exec_server *shared)
     list_for_each (channel, &server.channels, struct channel, link)
         break_channel(channel);
     drop_broken(&server);
-    while (!list_is_empty(&server.nt_handles))
-        end_nt_handle(list_first_entry(&server.nt_handles, struct nt_handle, link));
+    nt_handles_end_all(&server.nt_handles);
     if (server.is_waiting)
         waiting_close(&server.waiting);
     shared->counts.looks = server.waiting.patience.looks;
@@ -1218,13 +986,12 @@ static void play(void *context, const struct run_board *board)
     shared->session.notify = notify;
     if (getrandom(&shared->session.secret, sizeof shared->session.secret, 0) < 0)
         shared->session.secret = (uint64_t)getpid();
-    begin_seeing(shared, &seen, board);
+    exec_begin_seeing(shared, &seen, board);
     if (NT_SUCCESS(exec_session_open(&shared->session, board)))
         play_session(shared);
     else
         snprintf(shared->error, sizeof shared->error, "no memory for the front");
-    write_record(shared, board);
-    end_seeing(shared);
+    exec_end_seeing(shared, board);
 }
 
 static void trim(void *context, struct vidmm_process *process, enum vidmm_budget_group group,

@@ -14,8 +14,8 @@
  *
  *            The first program is started when the socket is there. The server ends when that has
  *            ended and no client is left, though there are NT handles: nobody could open them.
- *            An NT handle is a descriptor of a pipe (server.c), which a client gets with the
- *            answer to D3DKMTShareObjects, and sends back with the calls that name it.
+ *            An NT handle is a descriptor of a pipe (nt_handles.h), which a client gets with the
+ *            answer to the call that gives it, and sends back with the calls that name it.
  * Ownership  exec_serve() owns all it makes.
  * Errors     exec_server.error says why nothing was served; a client's fault is never one.
  */
@@ -26,12 +26,10 @@
 #include "bench/exec/session.h"
 #include "bench/run/run_result.h"
 
-#define EXEC_MOST_CLIENTS              256u /* at one time */
-#define EXEC_MOST_CHANNELS             4096u
-#define EXEC_MOST_CHANNELS_A_PROCESS   1024u
-#define EXEC_MOST_SPIN_US              1000u
-#define EXEC_MOST_NT_HANDLES           16384u
-#define EXEC_MOST_NT_HANDLES_A_PROCESS 4096u
+#define EXEC_MOST_CLIENTS            256u /* at one time */
+#define EXEC_MOST_CHANNELS           4096u
+#define EXEC_MOST_CHANNELS_A_PROCESS 1024u
+#define EXEC_MOST_SPIN_US            1000u
 
 struct exec_server_config {
     const char *socket_path; /* where no file is; it is removed at the end */
@@ -77,12 +75,6 @@ struct exec_server {
     uint64_t broken[CLIENT_RULE_COUNT];
     char error[256];
 };
-
-/*
- * Of this process, for programs that it starts: the server's socket, and the folder of libdxcore.so
- * before LD_LIBRARY_PATH. False: no memory.
- */
-bool exec_set_environment(const char *socket_path, const char *library_dir);
 
 /* The run of a server, whole: config is completed, played and judged. */
 enum run_outcome exec_serve(struct exec_server *server, const struct run_config *config,

@@ -271,6 +271,7 @@ NTSTATUS exec_session_open(struct exec_session *session, const struct run_board 
         .vidmm = board->vidmm,
         .luid = {.LowPart = EXEC_LUID_LOW, .HighPart = EXEC_LUID_HIGH},
         .secret = session->secret,
+        .most_files = session->most_files,
         .wddm = miniport_raw_wddm(miniport_interface_version(board->miniport)),
         .witness = board->check || session->recorder ? tell_others : NULL,
         .witness_context = session,

@@ -26,6 +26,7 @@ struct exec_session {
     char store[1024]; /* where the driver's files are; "": nowhere */
     uint64_t next_watch_ns;
     uint64_t secret;           /* the guest's, of struct d3dkmt_config */
+    unsigned most_files;       /* the same */
     struct client_calls calls; /* in the run's record */
     /* The guest's, set before the session is opened: who hears of calls; NULL: nobody. */
     struct seen *seen;

@@ -232,7 +232,7 @@ static void count(struct exec_session *session)
                      budget_of(&a).CurrentUsage);
     assert_int_equal(ask(&a, D3DKMT_QUERYSTATISTICS_PROCESS_SEGMENT_GROUP, 2, &query),
                      STATUS_INVALID_PARAMETER);
-    assert_int_equal(ask(&a, D3DKMT_QUERYSTATISTICS_NODE, 0, &query), STATUS_NOT_SUPPORTED);
+    assert_int_equal(ask(&a, D3DKMT_QUERYSTATISTICS_VIDPNSOURCE, 0, &query), STATUS_NOT_SUPPORTED);
     assert_int_equal(ask(&a, 11, 0, &query), STATUS_INVALID_PARAMETER);
     query.Type = D3DKMT_QUERYSTATISTICS_ADAPTER;
     query.AdapterLuid.LowPart++;
@@ -255,6 +255,106 @@ static void count(struct exec_session *session)
 static void statistics_and_clocks_are_told(void **state)
 {
     test_on_board(16 * MIB, count);
+}
+
+typedef D3DKMT_QUERYSTATISTICS_PROCESS_NODE_INFORMATION node_information;
+
+static node_information own_part(struct test_client *client, unsigned node)
+{
+    D3DKMT_QUERYSTATISTICS query;
+
+    assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_PROCESS_NODE, node, &query),
+                     STATUS_SUCCESS);
+    return query.QueryResult.ProcessNodeInformation;
+}
+
+static D3DKMT_QUERYSTATISTICS_NODE_INFORMATION all_of(struct test_client *client, unsigned node)
+{
+    D3DKMT_QUERYSTATISTICS query;
+
+    assert_int_equal(ask(client, D3DKMT_QUERYSTATISTICS_NODE, node, &query), STATUS_SUCCESS);
+    return query.QueryResult.NodeInformation;
+}
+
+#define WORK(information) (&(information).PacketStatistics.DmaPacket[D3DKMT_ClientRenderBuffer])
+
+/* Three copies of one and six of the other, in turns of three, on the clients' node. */
+static void count_nodes(struct exec_session *session)
+{
+    struct test_client clients[2];
+    struct test_buffer from[2], to[2];
+    D3DKMT_QUERYSTATISTICS_NODE_INFORMATION before, after;
+    node_information own[2], other;
+    D3DKMT_QUERYSTATISTICS query;
+    uint64_t began_ns, elapsed_us;
+
+    for (unsigned i = 0; i < 2; i++) {
+        test_client_start(&clients[i], session);
+        test_resident_buffer(&clients[i], 0, MIB, &from[i]);
+        test_resident_buffer(&clients[i], 0, MIB, &to[i]);
+    }
+    test_let_run(session);
+    before = all_of(&clients[0], SGPU_NODE_COPY);
+    assert_int_equal(own_part(&clients[0], SGPU_NODE_COPY).RunningTime.QuadPart, 0);
+    assert_int_equal(own_part(&clients[0], SGPU_NODE_COPY).ContextSwitch, 0);
+    began_ns = machine_now(session->board->machine);
+    for (unsigned turn = 0; turn < 3; turn++) {
+        const unsigned i = turn != 1;
+
+        for (unsigned k = 0; k < 3; k++)
+            test_wait_fence(&clients[i], test_copy(&clients[i], to[i].va, from[i].va, MIB));
+    }
+    test_let_run(session); /* what the fence tells of has ended for the manager, too */
+    elapsed_us = (machine_now(session->board->machine) - began_ns) / 1000;
+    for (unsigned i = 0; i < 2; i++) {
+        own[i] = own_part(&clients[i], SGPU_NODE_COPY);
+        assert_int_equal(WORK(own[i])->PacketSubmited, 3 * (i + 1));
+        assert_int_equal(WORK(own[i])->PacketCompleted, 3 * (i + 1));
+        assert_int_equal(WORK(own[i])->PacketFaulted + WORK(own[i])->PacketPreempted, 0);
+        assert_int_equal(own[i].ContextSwitch, i + 1);
+        assert_int_equal(
+            own[i].PacketStatistics.DmaPacket[D3DKMT_SystemPagingBuffer].PacketSubmited, 0);
+        assert_int_equal(
+            own[i].PacketStatistics.QueuePacket[D3DKMT_RenderCommandBuffer].PacketCompleted,
+            3 * (i + 1));
+    }
+    /* Twice as many take about twice as long, and both no longer than time has passed. */
+    assert_true(own[0].RunningTime.QuadPart > 0);
+    assert_in_range(own[1].RunningTime.QuadPart, 3 * own[0].RunningTime.QuadPart / 2,
+                    5 * own[0].RunningTime.QuadPart / 2);
+    assert_true((uint64_t)(own[0].RunningTime.QuadPart + own[1].RunningTime.QuadPart) <=
+                elapsed_us + 1);
+    after = all_of(&clients[0], SGPU_NODE_COPY);
+    assert_in_range(after.GlobalInformation.RunningTime.QuadPart -
+                        before.GlobalInformation.RunningTime.QuadPart,
+                    own[0].RunningTime.QuadPart + own[1].RunningTime.QuadPart,
+                    own[0].RunningTime.QuadPart + own[1].RunningTime.QuadPart + 2);
+    assert_int_equal(WORK(after.GlobalInformation)->PacketCompleted,
+                     WORK(before.GlobalInformation)->PacketCompleted + 9);
+    assert_int_equal(after.GlobalInformation.ContextSwitch,
+                     before.GlobalInformation.ContextSwitch + 3);
+    assert_int_equal(WORK(after.SystemInformation)->PacketSubmited, 0);
+    /* What the system has done before for them is nobody's; the other node has done nothing. */
+    assert_true(after.SystemInformation.PacketStatistics.DmaPacket[D3DKMT_SystemPagingBuffer]
+                    .PacketCompleted > 0);
+    assert_true(after.SystemInformation.RunningTime.QuadPart > 0);
+    assert_memory_equal(&after.SystemInformation, &before.SystemInformation,
+                        sizeof before.SystemInformation);
+    other = own_part(&clients[0], SGPU_NODE_RENDER);
+    assert_int_equal(WORK(other)->PacketSubmited, 0);
+    assert_int_equal(all_of(&clients[0], SGPU_NODE_RENDER).GlobalInformation.RunningTime.QuadPart,
+                     0);
+    assert_int_equal(ask(&clients[0], D3DKMT_QUERYSTATISTICS_NODE, 2, &query),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(ask(&clients[0], D3DKMT_QUERYSTATISTICS_PROCESS_NODE, 2, &query),
+                     STATUS_INVALID_PARAMETER);
+    test_client_close(&clients[0]);
+    test_client_close(&clients[1]);
+}
+
+static void what_nodes_have_done_is_told(void **state)
+{
+    test_on_board(16 * MIB, count_nodes);
 }
 
 static void budgets(struct exec_session *session)
@@ -708,6 +808,7 @@ int main(void)
         cmocka_unit_test(who_finds_no_room_waits_until_somebody_gives_some_up),
         cmocka_unit_test(the_board_is_told),
         cmocka_unit_test(statistics_and_clocks_are_told),
+        cmocka_unit_test(what_nodes_have_done_is_told),
         cmocka_unit_test(two_calls_tell_one_budget_before_there_is_a_device),
         cmocka_unit_test(budgets_follow_processes_and_reservations),
         cmocka_unit_test(references_are_counted_and_none_is_given_back_twice),

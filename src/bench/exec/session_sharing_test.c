@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <uchar.h>
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -593,6 +594,158 @@ static void a_fence_of_two_processes_orders_their_work(void **state)
     test_on_board(16 * MIB, order_by_fence);
 }
 
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+#define NO_CASE 0x40u /* OBJ_CASE_INSENSITIVE */
+
+static NTSTATUS share_as(struct test_client *client, D3DKMT_HANDLE object, const char16_t *name,
+                         UINT units, uint64_t *out_named)
+{
+    THUNK_SHARE_OBJECTS arguments = {
+        .cObjects = 1, .hObjects = &object, .Name = name, .NameBytes = 2 * units};
+
+    *out_named = 0;
+    return test_call_by(client, D3DKMT_FN_ShareObjects, &arguments, out_named);
+}
+
+static NTSTATUS open_as(struct test_client *client, bool is_fence, const char16_t *name, UINT bytes,
+                        UINT attributes, uint64_t *out_named)
+{
+    THUNK_OPEN_BY_NAME arguments = {.Name = name, .NameBytes = bytes, .Attributes = attributes};
+
+    *out_named = 0;
+    return test_call_by(client,
+                        is_fence ? D3DKMT_FN_OpenSyncObjectNtHandleFromName
+                                 : D3DKMT_FN_OpenNtHandleFromName,
+                        &arguments, out_named);
+}
+
+static void go_by_names(struct exec_session *session)
+{
+    static const char16_t long_name[D3DKMT_MOST_NAME_BYTES / 2 + 1] = u"\\";
+    const D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS none = {{{0}}};
+    struct test_client a, b;
+    struct shared made, opened;
+    struct fence fence, second, there;
+    uint64_t named, named_fence, copy, nothing;
+
+    test_client_start(&a, session);
+    test_client_start(&b, session);
+    assert_int_equal(make_shared(&a, SGPU_UMD_CPU_VISIBLE, MIB, true, &made), STATUS_SUCCESS);
+    fence = make_fence(&a, 7);
+    second = make_fence(&a, 8);
+    assert_int_equal(share_as(&a, made.resource, u"\\Data", 5, &named), STATUS_SUCCESS);
+    assert_int_equal(share_as(&a, fence.handle, u"\\Data\\Fence", 11, &named_fence),
+                     STATUS_SUCCESS);
+    /* What is opened by its name is what has it. */
+    assert_int_equal(open_as(&b, false, u"\\Data", 10, 0, &copy), STATUS_SUCCESS);
+    opened = open_shared(&b, copy, MIB);
+    test_fill(test_lock(&a, &made.buffers[0]), MIB, 3);
+    test_expect(test_lock(&b, &opened.buffers[0]), MIB, 3);
+    d3dkmt_nt_handle_closed(session->front, copy);
+    assert_int_equal(open_as(&b, true, u"\\DATA\\FENCE", 22, NO_CASE, &copy), STATUS_SUCCESS);
+    assert_int_equal(open_fence(&b, copy, none, &there), STATUS_SUCCESS);
+    assert_int_equal(*there.value, 7);
+    /* Nothing else is. */
+    assert_int_equal(open_as(&b, true, u"\\DATA\\FENCE", 22, 0, &nothing),
+                     STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_int_equal(open_as(&b, true, u"\\Data\\Fence", 20, 0, &nothing),
+                     STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_int_equal(open_as(&b, false, u"\\Data\\Fence", 22, 0, &nothing),
+                     STATUS_OBJECT_TYPE_MISMATCH);
+    assert_int_equal(open_as(&b, true, u"Data", 8, 0, &nothing), STATUS_OBJECT_PATH_SYNTAX_BAD);
+    assert_int_equal(open_as(&b, true, u"\\Data", 9, 0, &nothing), STATUS_OBJECT_NAME_INVALID);
+    assert_int_equal(open_as(&b, true, u"\\Data", 0, 0, &nothing), STATUS_OBJECT_NAME_INVALID);
+    assert_int_equal(open_as(&b, true, long_name, sizeof long_name, 0, &nothing),
+                     STATUS_OBJECT_NAME_INVALID);
+    assert_int_equal(
+        TEST_CALL(&b, OpenNtHandleFromName,
+                  &((THUNK_OPEN_BY_NAME){
+                      .RootDirectory = (HANDLE)(uintptr_t)1, .Name = u"\\Data", .NameBytes = 10})),
+        STATUS_INVALID_HANDLE);
+    /* A name is one object's, which has no other; and then the call shares nothing. */
+    assert_int_equal(share_as(&a, second.handle, u"\\Data", 5, &nothing),
+                     STATUS_OBJECT_NAME_COLLISION);
+    assert_int_equal(share_as(&a, fence.handle, u"\\Other", 6, &nothing), STATUS_INVALID_PARAMETER);
+    assert_int_equal(nothing, 0);
+    /* It is there as long as an NT handle is, whoever has made that. */
+    d3dkmt_nt_handle_closed(session->front, named_fence);
+    assert_int_equal(open_as(&a, true, u"\\Data\\Fence", 22, 0, &named_fence), STATUS_SUCCESS);
+    d3dkmt_nt_handle_closed(session->front, named_fence);
+    d3dkmt_nt_handle_closed(session->front, copy);
+    assert_int_equal(open_as(&a, true, u"\\Data\\Fence", 22, 0, &nothing),
+                     STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_int_equal(share_as(&a, second.handle, u"\\Data\\Fence", 11, &copy), STATUS_SUCCESS);
+    d3dkmt_nt_handle_closed(session->front, copy);
+    test_client_close(&a);
+    assert_int_equal(open_as(&b, false, u"\\Data", 10, 0, &copy), STATUS_SUCCESS);
+    d3dkmt_nt_handle_closed(session->front, copy);
+    d3dkmt_nt_handle_closed(session->front, named);
+    test_client_close(&b);
+}
+
+static void a_name_leads_to_what_has_it_while_an_nt_handle_is_there(void **state)
+{
+    test_on_board(16 * MIB, go_by_names);
+}
+
+/* ---- Who pays -------------------------------------------------------------------------------- */
+
+static NTSTATUS share_fence(struct test_client *client, D3DKMT_HANDLE *out_fence)
+{
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = {.hDevice = client->device,
+                                                  .Info.Type = D3DDDI_MONITORED_FENCE};
+    NTSTATUS status;
+
+    create.Info.Flags.Shared = create.Info.Flags.NtSecuritySharing = 1;
+    status = TEST_CALL(client, CreateSynchronizationObject2, &create);
+    *out_fence = create.hSyncObject;
+    return status;
+}
+
+static NTSTATUS lock_status(struct test_client *client, const struct test_buffer *buffer)
+{
+    D3DKMT_LOCK2 lock = {.hDevice = client->device, .hAllocation = buffer->handle};
+
+    return TEST_CALL(client, Lock2, &lock);
+}
+
+/* Each process has one file. */
+static void pay_for_files(struct exec_session *session)
+{
+    struct test_client maker, opener;
+    struct shared made, opened;
+    D3DKMT_HANDLE fence;
+    uint64_t named;
+
+    test_client_start(&maker, session);
+    test_client_start(&opener, session);
+    assert_int_equal(make_shared(&maker, SGPU_UMD_CPU_VISIBLE, MIB, true, &made), STATUS_SUCCESS);
+    named = share(&maker, made.resource);
+    opened = open_shared(&opener, named, MIB);
+    /* The opener locks first, and the maker has paid: it has no other file, the opener has. */
+    assert_int_equal(lock_status(&opener, &opened.buffers[0]), STATUS_SUCCESS);
+    assert_int_equal(share_fence(&maker, &fence), STATUS_NO_MEMORY);
+    assert_int_equal(lock_status(&opener, &opened.buffers[1]), STATUS_NO_MEMORY);
+    assert_int_equal(share_fence(&opener, &fence), STATUS_SUCCESS);
+    assert_int_equal(lock_status(&maker, &made.buffers[0]), STATUS_SUCCESS);
+    /* When the maker is gone the opener pays. */
+    test_client_close(&maker);
+    test_let_run(session);
+    assert_int_equal(lock_status(&opener, &opened.buffers[1]), STATUS_NO_MEMORY);
+    destroy_fence(&opener, fence);
+    test_let_run(session);
+    assert_int_equal(lock_status(&opener, &opened.buffers[1]), STATUS_SUCCESS);
+    assert_int_equal(share_fence(&opener, &fence), STATUS_NO_MEMORY);
+    d3dkmt_nt_handle_closed(session->front, named);
+    test_client_close(&opener);
+}
+
+static void the_maker_pays_for_files_as_long_as_it_is_there(void **state)
+{
+    test_on_board_with_files(16 * MIB, pay_for_files, 1);
+}
+
 /* ---- What is wrong --------------------------------------------------------------------------- */
 
 static void be_wrong(struct exec_session *session)
@@ -728,6 +881,8 @@ int main(void)
         cmocka_unit_test(a_process_that_ends_takes_nothing_from_the_others),
         cmocka_unit_test(a_device_goes_though_others_have_what_it_made),
         cmocka_unit_test(a_fence_of_two_processes_orders_their_work),
+        cmocka_unit_test(a_name_leads_to_what_has_it_while_an_nt_handle_is_there),
+        cmocka_unit_test(the_maker_pays_for_files_as_long_as_it_is_there),
         cmocka_unit_test(what_is_wrong_gets_its_status_and_opens_nothing),
     };
 

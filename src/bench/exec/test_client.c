@@ -55,9 +55,9 @@ static void play(void *context, const struct run_board *board)
 }
 
 static void play_on(uint64_t local_bytes, void (*test)(struct exec_session *session),
-                    enum test_faults faults, bool has_queues)
+                    enum test_faults faults, bool has_queues, unsigned most_files)
 {
-    struct exec_session session = {0};
+    struct exec_session session = {.most_files = most_files};
     const struct run_guest guest = {
         .context = &session, .play = play, .device_error = exec_device_error, .trim = exec_trim};
     struct run_result *result = calloc(1, sizeof *result);
@@ -93,23 +93,29 @@ static void play_on(uint64_t local_bytes, void (*test)(struct exec_session *sess
 
 void test_on_board(uint64_t local_bytes, void (*test)(struct exec_session *session))
 {
-    play_on(local_bytes, test, TEST_NO_FAULTS, false);
+    play_on(local_bytes, test, TEST_NO_FAULTS, false, 0);
 }
 
 void test_on_board_with_faults(uint64_t local_bytes, void (*test)(struct exec_session *session))
 {
-    play_on(local_bytes, test, TEST_MUST_FAULT, false);
+    play_on(local_bytes, test, TEST_MUST_FAULT, false, 0);
 }
 
 void test_on_board_that_may_fault(uint64_t local_bytes, void (*test)(struct exec_session *session))
 {
-    play_on(local_bytes, test, TEST_MAY_FAULT, false);
+    play_on(local_bytes, test, TEST_MAY_FAULT, false, 0);
 }
 
 void test_on_board_with_queues(uint64_t local_bytes, void (*test)(struct exec_session *session),
                                enum test_faults faults)
 {
-    play_on(local_bytes, test, faults, true);
+    play_on(local_bytes, test, faults, true, 0);
+}
+
+void test_on_board_with_files(uint64_t local_bytes, void (*test)(struct exec_session *session),
+                              unsigned most_files)
+{
+    play_on(local_bytes, test, TEST_NO_FAULTS, false, most_files);
 }
 
 /* ---- The client ------------------------------------------------------------------------------ */

@@ -58,6 +58,10 @@ void test_on_board_that_may_fault(uint64_t local_bytes, void (*test)(struct exec
 void test_on_board_with_queues(uint64_t local_bytes, void (*test)(struct exec_session *session),
                                enum test_faults faults);
 
+/* The same where a process has at most so many files of what it shares. */
+void test_on_board_with_files(uint64_t local_bytes, void (*test)(struct exec_session *session),
+                              unsigned most_files);
+
 /* Rules of clients that have been broken on the board: what was told of each first; "": nothing. */
 extern char test_breaches[CLIENT_RULE_COUNT][256];
 extern unsigned test_told[CLIENT_RULE_COUNT]; /* how often */

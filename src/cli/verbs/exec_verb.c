@@ -5,6 +5,7 @@
 
 #include "bench/config/command_line.h"
 #include "bench/config/run_config.h"
+#include "bench/exec/program.h"
 #include "bench/exec/server.h"
 #include "report/document.h"
 #include "report/report.h"

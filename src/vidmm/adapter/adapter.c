@@ -22,6 +22,7 @@
 #include "vidmm/residency/ahead.h"
 #include "vidmm/residency/residency.h"
 #include "vidmm/residency/scan_out.h"
+#include "vidmm/work/node_count.h"
 #include "vidmm/work/null_context.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/tables/paging_process.h"
@@ -160,6 +161,7 @@ static void tear_down(struct vidmm *vidmm)
     null_contexts_fini(vidmm);
     vidsch_destroy(vidmm->vidsch);
     vidmm->vidsch = NULL;
+    node_counts_fini(vidmm);
     vidmm_caps_fini(vidmm->services, &vidmm->caps);
     vidmm->is_started = false;
 }
@@ -213,6 +215,9 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
         goto fail;
 
     what = "creating the scheduler";
+    status = node_counts_init(vidmm);
+    if (!NT_SUCCESS(status))
+        goto fail;
     scheduler.node_count = vidmm->caps.node_count;
     scheduler.hardware_queue_depth = vidmm->config.hardware_queue_depth;
     scheduler.timeout_ns = vidmm->config.timeout_ns;
@@ -222,7 +227,7 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
     vidmm->scheduler_events.driver_error = scheduler_error;
     vidmm->scheduler_events.page_fault = scheduler_page_fault;
     vidmm->scheduler_events.timed_out = recovery_timed_out;
-    vidmm->scheduler_events.told = notes_are_heard(vidmm) ? note_packet : NULL;
+    vidmm->scheduler_events.told = node_counts_told;
     status = vidsch_create(vidmm->services, vidmm->miniport, &scheduler, &vidmm->scheduler_events,
                            &vidmm->vidsch);
     if (!NT_SUCCESS(status))

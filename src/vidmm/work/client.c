@@ -14,6 +14,7 @@
 #include "vidmm/paging/monitored_fence.h"
 #include "vidmm/residency/budget.h"
 #include "vidmm/work/companion.h"
+#include "vidmm/work/node_count.h"
 #include "vidmm/work/null_context.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/tables/page_tree.h"
@@ -52,6 +53,8 @@ NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_pr
     if (!process)
         return STATUS_NO_MEMORY;
     process->vidmm = vidmm;
+    if (!NT_SUCCESS(node_counts_open_process(process)))
+        goto free_process;
     process->space.vidmm = vidmm;
     budget_init(process);
     process->space.process = process;
@@ -67,7 +70,7 @@ NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_pr
 
         if (range_allocator_init(&process->space.ranges, vidmm->services, FIRST_VA,
                                  va_size - FIRST_VA, PAGE_BYTES) != RANGE_OK)
-            goto free_process;
+            goto close_counts;
         status = iommu_open_process(process);
         if (!NT_SUCCESS(status))
             goto fini_ranges;
@@ -95,6 +98,8 @@ close_iommu:
     iommu_close_process(process);
 fini_ranges:
     range_allocator_fini(&process->space.ranges);
+close_counts:
+    node_counts_close_process(process);
 free_process:
     base_free(vidmm->services, process, sizeof *process);
     return status;
@@ -112,6 +117,7 @@ static void process_free(struct vidmm_process *process)
         miniport_destroy_process(vidmm->miniport, process->space.driver_process);
     queue_fences_free(process);
     iommu_close_process(process);
+    node_counts_close_process(process);
     base_free(vidmm->services, process, sizeof *process);
 }
 

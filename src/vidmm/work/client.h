@@ -33,6 +33,7 @@ struct vidmm_process {
     struct table_burial burial;
     struct process_turn turn;
     struct queue_fences queue_fences;
+    struct vidmm_node_counts *node_counts;
     struct list link;
 };
 
