@@ -8,13 +8,13 @@
 #                                 million moves (`apps/exec` plays a few of them with sanitizers)
 
 set(release_tests
-    ^cli/campaign ^cli/documents ^cli/hostile ^cli/json ^cli/ops ^cli/parallel ^cli/query ^cli/settings ^cli/watch
+    ^cli/campaign ^cli/documents ^cli/hostile ^cli/json ^cli/lawful ^cli/ops ^cli/parallel ^cli/query ^cli/settings ^cli/watch
     ^docs/ ^wdk/layout ^wdk/source ^apps/ ^viewer/ ^images/samples ^install/used
     ^bench/campaign_case_test ^bench/campaign_test ^bench/client_place_test
     ^bench/driver_image_test ^bench/failure_test ^bench/far_sizes_test ^bench/faults_test ^bench/policy_test
     ^bench/promises_test ^bench/repro_test ^bench/run_test ^image/image_sweep_test)
 set(long_tests
-    ^cli/baseline ^cli/golden ^cli/interrupt ^cli/lawful ^cli/long- ^cli/promises ^cli/sentences ^cli/slurm ^cli/terminal
+    ^cli/baseline ^cli/golden ^cli/interrupt ^cli/long- ^cli/promises ^cli/sentences ^cli/slurm ^cli/terminal
     ^cli/zoo ^docs/headers ^bench/driver_sdma_test
     ^images/faults ^images/intel ^images/memory ^images/models ^images/records ^images/rust ^images/sdma
     ^images/services ^images/softcopy ^images/threads
