@@ -23,8 +23,8 @@ test: deps check-format
 	ctest --preset sanitizers -j 2
 	ctest --preset every-day-release -j 2
 
-# Every test with sanitizers, what installs for others in the release build, then the figures of bench-check: an hour
-# on two processors that do nothing else.
+# Every test with sanitizers, what installs for others and a million moves in the release build, then the figures of
+# bench-check: an hour on two processors that do nothing else.
 test-long: deps
 	cmake --preset sanitizers
 	cmake --build --preset sanitizers

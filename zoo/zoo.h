@@ -65,6 +65,7 @@ struct zoo_layer {
     const struct zoo_defect *defect;
     uint64_t calls;    /* for the defect's own count */
     uint64_t state[8]; /* for whatever it must remember */
+    char *registers;   /* where the driver has them, if plant has called zoo_note_registers() */
     union {            /* ... and more than that */
         uint64_t words[512];
         DXGKARGCB_NOTIFY_INTERRUPT_DATA reports[16];
@@ -98,6 +99,15 @@ NTSTATUS zoo_build_as(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGB
 
 /* A first DMA buffer that does nothing: Render has to be called again for the commands. */
 NTSTATUS zoo_render_nothing(DXGKARG_RENDER *arg);
+
+/*
+ * A mapping of the driver's is the registers: they are not cached, and its own local memory, which
+ * may be as long as they are, is write-combined.
+ */
+bool zoo_is_of_registers(ULONG length, ULONG cache_type);
+
+/* From now on the layer notes where the driver maps the registers. */
+void zoo_note_registers(struct zoo_layer *layer);
 
 /* Tells the kernel that a node was preempted, at device IRQL, and queues a DPC. */
 void zoo_tell_preempted(struct zoo_layer *layer, unsigned node, uint64_t preemption_fence,

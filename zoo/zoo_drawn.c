@@ -243,23 +243,11 @@ static void plant_bit(struct zoo_layer *layer)
 /* ---- Interrupts at a bad moment -------------------------------------------------------------- */
 
 /* What the defects of interrupts remember, in layer->state. */
-enum { REGISTERS, SUBMITTING, COMPLETION, COMPLETED_NODE, IS_TOLD };
-
-static NTSTATUS map_registers(struct miniport_host *host, PHYSICAL_ADDRESS translated, ULONG length,
-                              BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
-                              PVOID *virtual_address)
-{
-    NTSTATUS status = miniport_host_forward_ops.map_memory(
-        host, translated, length, in_io_space, map_to_user_mode, cache_type, virtual_address);
-
-    if (NT_SUCCESS(status) && length == SGPU_BAR0_BYTES)
-        zoo_layer_of_host(host)->state[REGISTERS] = (uintptr_t)*virtual_address;
-    return status;
-}
+enum { SUBMITTING, COMPLETION, COMPLETED_NODE, IS_TOLD };
 
 static volatile ULONG *reg(const struct zoo_layer *layer, ULONG offset)
 {
-    return (volatile ULONG *)((char *)(uintptr_t)layer->state[REGISTERS] + offset);
+    return (volatile ULONG *)(layer->registers + offset);
 }
 
 /* Rings the doorbell, reads back to be sure of it, and writes down only then what it submitted. */
@@ -301,7 +289,7 @@ static void tell_noted(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERR
 
 static void plant_noted_late(struct zoo_layer *layer)
 {
-    layer->host_ops.map_memory = map_registers;
+    zoo_note_registers(layer);
     layer->host_ops.notify_interrupt = tell_noted;
     layer->ops.submit_command = submit_then_note;
     layer->ops.submit_command_virtual = submit_virtual_then_note;
@@ -320,7 +308,7 @@ static bool interrupt_and_acknowledge(struct miniport *self, ULONG message)
 
 static void plant_acknowledged_late(struct zoo_layer *layer)
 {
-    layer->host_ops.map_memory = map_registers;
+    zoo_note_registers(layer);
     layer->ops.interrupt = interrupt_and_acknowledge;
 }
 
@@ -379,7 +367,7 @@ static bool interrupt_without_power(struct miniport *self, ULONG message)
 
 static void plant_without_power(struct zoo_layer *layer)
 {
-    layer->host_ops.map_memory = map_registers;
+    zoo_note_registers(layer);
     layer->ops.interrupt = interrupt_without_power;
 }
 
@@ -425,7 +413,7 @@ static NTSTATUS map_twice(struct miniport_host *host, PHYSICAL_ADDRESS translate
     NTSTATUS status = miniport_host_forward_ops.map_memory(
         host, translated, length, in_io_space, map_to_user_mode, cache_type, virtual_address);
 
-    if (!NT_SUCCESS(status) || length != SGPU_BAR0_BYTES)
+    if (!NT_SUCCESS(status) || !zoo_is_of_registers(length, cache_type))
         return status;
     status = miniport_host_forward_ops.map_memory(host, translated, length, in_io_space,
                                                   map_to_user_mode, cache_type, &second);
@@ -550,31 +538,16 @@ static void plant_paged_note(struct zoo_layer *layer)
 
 /* ---- A board that is pulled out -------------------------------------------------------------- */
 
-/* state[0]: where the registers are mapped. */
-static NTSTATUS note_registers(struct miniport_host *host, PHYSICAL_ADDRESS translated,
-                               ULONG length, BOOLEAN in_io_space, BOOLEAN map_to_user_mode,
-                               ULONG cache_type, PVOID *virtual_address)
-{
-    NTSTATUS status = miniport_host_forward_ops.map_memory(
-        host, translated, length, in_io_space, map_to_user_mode, cache_type, virtual_address);
-
-    if (NT_SUCCESS(status) && length == SGPU_BAR0_BYTES)
-        zoo_layer_of_host(host)->state[0] = (uintptr_t)*virtual_address;
-    return status;
-}
-
 /* The clean driver does this itself where the board is there. */
 static NTSTATUS stop_and_silence(struct miniport *self)
 {
-    char *registers = (char *)(uintptr_t)zoo_layer_of(self)->state[0];
-
-    WRITE_REGISTER_ULONG((volatile ULONG *)(registers + SGPU_REG_IRQ_ENABLE), 0);
+    WRITE_REGISTER_ULONG(reg(zoo_layer_of(self), SGPU_REG_IRQ_ENABLE), 0);
     return miniport_stop_device(self->next);
 }
 
 static void plant_gone_silenced(struct zoo_layer *layer)
 {
-    layer->host_ops.map_memory = note_registers;
+    zoo_note_registers(layer);
     layer->ops.stop_device = stop_and_silence;
 }
 

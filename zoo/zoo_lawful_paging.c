@@ -73,29 +73,16 @@ static void plant_padding(struct zoo_layer *layer)
 
 /* ---- L05: slots that the CPU writes ---- */
 
-/* state[0]: where the registers are mapped; state[1]: the device has gone. */
-static NTSTATUS map_registers(struct miniport_host *host, PHYSICAL_ADDRESS translated, ULONG length,
-                              BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
-                              PVOID *virtual_address)
-{
-    NTSTATUS status = miniport_host_forward_ops.map_memory(
-        host, translated, length, in_io_space, map_to_user_mode, cache_type, virtual_address);
-
-    if (NT_SUCCESS(status) && length == SGPU_BAR0_BYTES)
-        zoo_layer_of_host(host)->state[0] = (uintptr_t)*virtual_address;
-    return status;
-}
-
+/* state[0]: the device has gone. */
 static NTSTATUS note_gone(struct miniport *self, DXGK_SURPRISE_REMOVAL_TYPE type)
 {
-    zoo_layer_of(self)->state[1] = 1;
+    zoo_layer_of(self)->state[0] = 1;
     return miniport_forward_ops.notify_surprise_removal(self, type);
 }
 
 /* Does what the packets of slots would do, from at to end. */
 static void write_slots(const struct zoo_layer *layer, const char *at, const char *end)
 {
-    char *registers = (char *)(uintptr_t)layer->state[0];
     struct sgpu_packet_gart gart;
 
     for (; at < end; at += 4 * SGPU_PACKET_WORDS(gart.header)) {
@@ -107,14 +94,15 @@ static void write_slots(const struct zoo_layer *layer, const char *at, const cha
             continue;
         memcpy(&gart, at, sizeof gart);
         is_fill = SGPU_PACKET_OPCODE(gart.header) == SGPU_OP_GART_FILL;
-        WRITE_REGISTER_ULONG((volatile ULONG *)(registers + SGPU_REG_SLOT),
+        WRITE_REGISTER_ULONG((volatile ULONG *)(layer->registers + SGPU_REG_SLOT),
                              gart.first_slot |
                                  (gart.flags & SGPU_GART_COHERENT ? SGPU_SLOT_COHERENT : 0));
         for (uint32_t i = 0; i < gart.slot_count; i++) {
             uint64_t page;
 
             memcpy(&page, pages + (is_fill ? 0 : i) * sizeof page, sizeof page);
-            WRITE_REGISTER_ULONG64((volatile ULONG64 *)(registers + SGPU_REG_SLOT_PAGE), page);
+            WRITE_REGISTER_ULONG64((volatile ULONG64 *)(layer->registers + SGPU_REG_SLOT_PAGE),
+                                   page);
         }
     }
 }
@@ -138,7 +126,7 @@ static NTSTATUS build_slots_now(struct miniport *self, HANDLE object,
         as.pDmaBuffer = packets;
         as.DmaSize = sizeof packets;
         status = miniport_forward_build_paging_buffer(self, object, &as);
-        if (!layer->state[1])
+        if (!layer->state[0])
             write_slots(layer, packets, as.pDmaBuffer);
     } while (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
     return status;
@@ -146,7 +134,7 @@ static NTSTATUS build_slots_now(struct miniport *self, HANDLE object,
 
 static void plant_slots_now(struct zoo_layer *layer)
 {
-    layer->host_ops.map_memory = map_registers;
+    zoo_note_registers(layer);
     layer->ops.notify_surprise_removal = note_gone;
     layer->ops.build_paging_buffer = build_slots_now;
 }

@@ -7,7 +7,7 @@
 
 #include <drydock/sgpu.h>
 
-#include <stdlib.h>
+#include <sys/mman.h>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -253,11 +253,15 @@ bool table_bench_run(enum table_page page, uint64_t bytes, unsigned slices,
         .add_layer = add_closing_layer,
         .fn = measure,
         .context = &run};
+    uint64_t floor_bytes;
     bool is_run;
 
     *out_result = (struct table_bench){.entries = bytes / table_page_bytes(page)};
-    run.floor = aligned_alloc(64, align_up(out_result->entries * sizeof *run.floor, 64));
-    is_run = run.floor && live_manager_run(&manager) && run.is_done;
-    free(run.floor);
+    floor_bytes = align_up(out_result->entries, 2) * sizeof *run.floor;
+    run.floor = mmap(NULL, floor_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (run.floor == MAP_FAILED)
+        return false;
+    is_run = live_manager_run(&manager) && run.is_done;
+    munmap(run.floor, floor_bytes);
     return is_run;
 }
