@@ -150,7 +150,7 @@ end_wait:
     return status;
 }
 
-/* The server has refused it already, or it is as when it was made. */
+/* Of a notification that has no thread. */
 static void destroy(D3DKMT_HANDLE object)
 {
     D3DKMT_DESTROYSYNCHRONIZATIONOBJECT destroy = {.hSyncObject = object};
