@@ -1,7 +1,6 @@
 #include "zoo/zoo_tables.h"
 
 #include "base/list.h"
-#include "drydock/sgpu.h"
 
 #include <string.h>
 
@@ -21,28 +20,6 @@ static const struct zoo_defect *const lawful[] = {
     zoo_lawful_work,
     zoo_lawful_memory,
 };
-
-bool zoo_is_of_registers(ULONG length, ULONG cache_type)
-{
-    return length == SGPU_BAR0_BYTES && cache_type == MmNonCached;
-}
-
-static NTSTATUS map_and_note(struct miniport_host *host, PHYSICAL_ADDRESS translated, ULONG length,
-                             BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
-                             PVOID *virtual_address)
-{
-    NTSTATUS status = miniport_host_forward_ops.map_memory(
-        host, translated, length, in_io_space, map_to_user_mode, cache_type, virtual_address);
-
-    if (NT_SUCCESS(status) && zoo_is_of_registers(length, cache_type))
-        zoo_layer_of_host(host)->registers = *virtual_address;
-    return status;
-}
-
-void zoo_note_registers(struct zoo_layer *layer)
-{
-    layer->host_ops.map_memory = map_and_note;
-}
 
 static NTSTATUS build_altered(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {

@@ -41,3 +41,25 @@ void zoo_tell_preempted(struct zoo_layer *layer, unsigned node, uint64_t preempt
     kernel->ops->notify_interrupt(kernel, &data);
     kernel->ops->queue_dpc(kernel);
 }
+
+bool zoo_is_of_registers(ULONG length, ULONG cache_type)
+{
+    return length == SGPU_BAR0_BYTES && cache_type == MmNonCached;
+}
+
+static NTSTATUS map_and_note(struct miniport_host *host, PHYSICAL_ADDRESS translated, ULONG length,
+                             BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
+                             PVOID *virtual_address)
+{
+    NTSTATUS status = miniport_host_forward_ops.map_memory(
+        host, translated, length, in_io_space, map_to_user_mode, cache_type, virtual_address);
+
+    if (NT_SUCCESS(status) && zoo_is_of_registers(length, cache_type))
+        zoo_layer_of_host(host)->registers = *virtual_address;
+    return status;
+}
+
+void zoo_note_registers(struct zoo_layer *layer)
+{
+    layer->host_ops.map_memory = map_and_note;
+}
