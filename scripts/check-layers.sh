@@ -24,10 +24,14 @@ nm "$library" 2>/dev/null | awk '
     $2 ~ /^[TDBRVWC]$/ { home[$3] = file }
     END {
         for (file in files) {
-            if (!(file in layer)) { print "vidmm: " file " is in no layer of docs/architecture.md"; failed = 1 }
+            if (!(file in layer)) {
+                print "vidmm: " file " is in no layer of docs/architecture.md"
+                failed = 1
+                continue
+            }
             count = split(uses[file], word, " ")
             for (i = 1; i <= count; i++) {
-                if (!(word[i] in home) || layer[home[word[i]]] <= layer[file]) continue
+                if (!(word[i] in home) || !(home[word[i]] in layer) || layer[home[word[i]]] <= layer[file]) continue
                 print "vidmm: " file " (layer " layer[file] ") calls " word[i] "() of " home[word[i]] " (layer " layer[home[word[i]]] ")"
                 failed = 1
             }
