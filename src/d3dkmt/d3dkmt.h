@@ -227,13 +227,17 @@ struct d3dkmt_call {
      * descriptor; 0: none. NT handles in arguments are not looked at.
      */
     uint64_t nt_object;
-    /* An NT handle can be given. If the call succeeds nt_object is what it has to name. */
+    /*
+     * An NT handle can be given. If the call succeeds nt_object is what it has to name: see
+     * d3dkmt_nt_handle_closed() and d3dkmt_nt_handle_refused().
+     */
     bool takes_nt_handle;
 
     NTSTATUS status; /* when it has ended */
 
     /* The front's. */
     struct d3dkmt_process *process;
+    bool gave_title; /* the object that it shares had no name before */
     struct list link;
     bool (*again)(struct d3dkmt_call *call); /* true: it has ended, with status */
     void *state;
@@ -278,8 +282,10 @@ bool d3dkmt_call(struct d3dkmt_process *process, struct d3dkmt_call *call);
 
 /* The function gives an NT handle: of what it shares, or has opened by a name. */
 bool d3dkmt_gives_nt_handle(enum d3dkmt_function function);
-/* The last copy of an NT handle that such a call has given is closed, or none was made. */
+/* The last copy of an NT handle that such a call has given is closed. */
 void d3dkmt_nt_handle_closed(struct d3dkmt *front, uint64_t nt_object);
+/* The embedder cannot make the one that the call gives: the object is shared as it was before. */
+void d3dkmt_nt_handle_refused(struct d3dkmt *front, const struct d3dkmt_call *call);
 
 /* Takes everything as far as it goes now. True: something has happened. */
 bool d3dkmt_pump(struct d3dkmt *front);

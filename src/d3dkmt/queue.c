@@ -413,6 +413,8 @@ NTSTATUS
 d3dkmt_SignalSynchronizationObject(struct d3dkmt_call *call,
                                    const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT *arguments)
 {
+    if (arguments->Flags.EnqueueCpuEvent) /* which the structure has no place for */
+        return STATUS_INVALID_PARAMETER;
     return queue_notifications(call->process, arguments->hContext, arguments->ObjectCount,
                                arguments->ObjectHandleArray);
 }

@@ -265,18 +265,28 @@ void shared_drop(struct shared *shared)
     free_if_unused(shared);
 }
 
-void d3dkmt_nt_handle_closed(struct d3dkmt *front, uint64_t nt_object)
+static void close_nt_handle(struct d3dkmt *front, uint64_t nt_object, bool takes_title)
 {
     struct shared *shared;
 
     list_for_each (shared, &front->shared, struct shared, link) {
         if (shared->name != nt_object || !shared->nt_handles)
             continue;
-        if (!--shared->nt_handles)
+        if (!--shared->nt_handles || takes_title)
             take_title(shared);
         free_if_unused(shared);
         return;
     }
+}
+
+void d3dkmt_nt_handle_closed(struct d3dkmt *front, uint64_t nt_object)
+{
+    close_nt_handle(front, nt_object, false);
+}
+
+void d3dkmt_nt_handle_refused(struct d3dkmt *front, const struct d3dkmt_call *call)
+{
+    close_nt_handle(front, call->nt_object, call->gave_title);
 }
 
 bool shared_is_last(const struct shared *shared, const struct memory *memory)

@@ -95,7 +95,9 @@ NTSTATUS d3dkmt_ShareObjects(struct d3dkmt_call *call, THUNK_SHARE_OBJECTS *argu
         return STATUS_INVALID_PARAMETER;
     if (!call->takes_nt_handle)
         return STATUS_NOT_SUPPORTED;
+    call->gave_title = !shared->title;
     status = give_title(shared, arguments);
+    call->gave_title &= shared->title != NULL;
     if (NT_SUCCESS(status))
         give_nt_handle(call, shared);
     return status;
@@ -109,6 +111,7 @@ static NTSTATUS open_titled(struct d3dkmt_call *call, const THUNK_OPEN_BY_NAME *
     NTSTATUS status;
 
     call->nt_object = 0;
+    call->gave_title = false;
     status = take_title(arguments->RootDirectory, arguments->Attributes, arguments->Name,
                         arguments->NameBytes, &title);
     if (!NT_SUCCESS(status))

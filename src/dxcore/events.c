@@ -3,7 +3,9 @@
 
 #include "dxcore/connection.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -116,7 +118,15 @@ static NTSTATUS begin(HANDLE handle, const void *caller, struct wait **out_wait)
     if (!wait)
         return STATUS_NO_MEMORY;
     wait->caller = caller;
-    wait->event = fcntl((int)(intptr_t)handle, F_DUPFD_CLOEXEC, 0);
+    wait->event = -1;
+    errno = EBADF;
+    if ((uintptr_t)handle <= INT_MAX)
+        wait->event = fcntl((int)(intptr_t)handle, F_DUPFD_CLOEXEC, 0);
+    if (wait->event < 0 && errno != EBADF) { /* there are no descriptors left */
+        free(wait);
+        *out_wait = NULL;
+        return STATUS_NO_MEMORY;
+    }
     if (wait->event < 0 || !is_event(wait->event))
         return STATUS_INVALID_HANDLE;
     wait->number = (atomic_fetch_add(&numbers, 1) + 1) * 2;

@@ -167,19 +167,27 @@ static NTSTATUS call_for_handle(unsigned function, void *arguments, HANDLE *out_
     return status;
 }
 
+static bool are_attributes(const OBJECT_ATTRIBUTES *attributes)
+{
+    return !attributes || attributes->Length == sizeof *attributes;
+}
+
 /* NULL: it has no name. */
 static const UNICODE_STRING *name_of(const OBJECT_ATTRIBUTES *attributes)
 {
-    return attributes && attributes->Length == sizeof *attributes ? attributes->ObjectName : NULL;
+    return attributes ? attributes->ObjectName : NULL;
 }
 
 NTSTATUS sharing_share(UINT count, const D3DKMT_HANDLE *handles,
                        const OBJECT_ATTRIBUTES *attributes, DWORD access, HANDLE *out_shared)
 {
-    const UNICODE_STRING *name = name_of(attributes);
     THUNK_SHARE_OBJECTS arguments = {
         .cObjects = count, .dwDesiredAccess = access, .hObjects = handles};
+    const UNICODE_STRING *name;
 
+    if (!are_attributes(attributes))
+        return STATUS_INVALID_PARAMETER;
+    name = name_of(attributes);
     if (name) {
         arguments.RootDirectory = attributes->RootDirectory;
         arguments.Attributes = attributes->Attributes;
@@ -192,7 +200,7 @@ NTSTATUS sharing_share(UINT count, const D3DKMT_HANDLE *handles,
 NTSTATUS sharing_open_by_name(unsigned function, DWORD access, const OBJECT_ATTRIBUTES *attributes,
                               HANDLE *out_shared)
 {
-    const UNICODE_STRING *name = name_of(attributes);
+    const UNICODE_STRING *name = are_attributes(attributes) ? name_of(attributes) : NULL;
     THUNK_OPEN_BY_NAME arguments = {.dwDesiredAccess = access};
 
     if (!name)

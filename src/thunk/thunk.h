@@ -87,7 +87,7 @@ bool thunk_find_list(unsigned function, const void *arguments, unsigned index,
 
 struct thunk_header {
     uint32_t magic;
-    uint32_t function; /* of D3DKMT_FN_*, or of the server's own (bench/exec/protocol.h) */
+    uint32_t function; /* of D3DKMT_FN_*, or of the server's own (thunk/protocol.h) */
     uint32_t bytes;    /* of the whole message: a multiple of 8, at most THUNK_MOST_BYTES */
     int32_t status;    /* of an answer; 0 in a call */
 };

@@ -634,6 +634,13 @@ static void try_names(const struct shared *shared)
     attributes.ObjectName = &cut;
     expect("a name without a root", D3DKMTOpenNtHandleFromName(&open),
            STATUS_OBJECT_PATH_SYNTAX_BAD);
+    attributes.ObjectName = &name;
+    attributes.Length--;
+    expect("attributes of another length",
+           D3DKMTShareObjects(1, &shared->fence, &attributes, 1, &nothing),
+           STATUS_INVALID_PARAMETER);
+    expect("the same to open", D3DKMTOpenNtHandleFromName(&open), STATUS_INVALID_PARAMETER);
+    attributes.Length++;
     attributes.ObjectName = NULL;
     expect("no name", D3DKMTOpenNtHandleFromName(&open), STATUS_INVALID_PARAMETER);
     open.pObjAttrib = NULL;

@@ -47,14 +47,19 @@ uint64_t nt_handles_find(const struct nt_handles *handles, int file)
     return 0;
 }
 
-static void end(struct nt_handles *handles, struct nt_handle *handle)
+static void drop(struct nt_handles *handles, struct nt_handle *handle)
 {
     waiting_remove(handles->waiting, &handle->end);
     close(handle->end.file);
     list_remove(&handle->link);
     handles->count--;
-    d3dkmt_nt_handle_closed(handles->front, handle->object);
     free(handle);
+}
+
+static void end(struct nt_handles *handles, struct nt_handle *handle)
+{
+    d3dkmt_nt_handle_closed(handles->front, handle->object);
+    drop(handles, handle);
 }
 
 void nt_handles_end(struct nt_handles *handles, struct waiting_source *source)
@@ -88,7 +93,6 @@ int nt_handles_give(struct nt_handles *handles, pid_t pid, uint64_t object)
 
     if (!handle || pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
         free(handle);
-        d3dkmt_nt_handle_closed(handles->front, object);
         return -1;
     }
     /* No event is asked for: that all copies are closed comes unasked. */
@@ -101,6 +105,6 @@ int nt_handles_give(struct nt_handles *handles, pid_t pid, uint64_t object)
     if (waiting_add(handles->waiting, &handle->end) && has_name)
         return ends[1];
     close(ends[1]);
-    end(handles, handle);
+    drop(handles, handle);
     return -1;
 }

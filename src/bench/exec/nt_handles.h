@@ -35,7 +35,10 @@ struct nt_handles {
 void nt_handles_init(struct nt_handles *handles, struct waiting *waiting, unsigned kind,
                      struct d3dkmt *front);
 
-/* The client's end, for the process that has shared the object; -1: there can be no more. */
+/*
+ * The client's end, for the process that has shared the object; -1: there can be no more, and the
+ * front is not told.
+ */
 int nt_handles_give(struct nt_handles *handles, pid_t pid, uint64_t object);
 /* What the file names; 0: nothing. */
 uint64_t nt_handles_find(const struct nt_handles *handles, int file);

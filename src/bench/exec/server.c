@@ -230,8 +230,10 @@ static int share(struct channel *channel, struct d3dkmt_call *call)
     if (!d3dkmt_gives_nt_handle(call->function) || !NT_SUCCESS(call->status))
         return -1;
     file = nt_handles_give(&channel->server->nt_handles, channel->pid, call->nt_object);
-    if (file < 0)
+    if (file < 0) {
+        d3dkmt_nt_handle_refused(channel->server->session->front, call);
         call->status = STATUS_NO_MEMORY;
+    }
     return file;
 }
 

@@ -620,6 +620,20 @@ static NTSTATUS open_as(struct test_client *client, bool is_fence, const char16_
                         &arguments, out_named);
 }
 
+/* There can be no NT handle more of the object that the client shares, with or without a name. */
+static void share_in_vain(struct test_client *client, D3DKMT_HANDLE object, const char16_t *name,
+                          UINT units)
+{
+    THUNK_SHARE_OBJECTS arguments = {
+        .cObjects = 1, .hObjects = &object, .Name = name, .NameBytes = 2 * units};
+    struct d3dkmt_call call = {
+        .function = D3DKMT_FN_ShareObjects, .arguments = &arguments, .takes_nt_handle = true};
+
+    assert_true(d3dkmt_call(client->process, &call));
+    assert_int_equal(call.status, STATUS_SUCCESS);
+    d3dkmt_nt_handle_refused(client->session->front, &call);
+}
+
 static void go_by_names(struct exec_session *session)
 {
     static const char16_t long_name[D3DKMT_MOST_NAME_BYTES / 2 + 1] = u"\\";
@@ -677,6 +691,16 @@ static void go_by_names(struct exec_session *session)
                      STATUS_OBJECT_NAME_NOT_FOUND);
     assert_int_equal(share_as(&a, second.handle, u"\\Data\\Fence", 11, &copy), STATUS_SUCCESS);
     d3dkmt_nt_handle_closed(session->front, copy);
+    /* What comes of no NT handle is no name; the one that was there before stays. */
+    assert_int_equal(share_as(&a, second.handle, NULL, 0, &copy), STATUS_SUCCESS);
+    share_in_vain(&a, second.handle, u"\\Vain", 5);
+    assert_int_equal(open_as(&a, true, u"\\Vain", 10, 0, &nothing), STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_int_equal(share_as(&a, second.handle, u"\\Vain", 5, &named_fence), STATUS_SUCCESS);
+    share_in_vain(&a, second.handle, NULL, 0);
+    d3dkmt_nt_handle_closed(session->front, copy);
+    assert_int_equal(open_as(&a, true, u"\\Vain", 10, 0, &copy), STATUS_SUCCESS);
+    d3dkmt_nt_handle_closed(session->front, copy);
+    d3dkmt_nt_handle_closed(session->front, named_fence);
     test_client_close(&a);
     assert_int_equal(open_as(&b, false, u"\\Data", 10, 0, &copy), STATUS_SUCCESS);
     d3dkmt_nt_handle_closed(session->front, copy);

@@ -476,7 +476,7 @@ void recovery_restore(struct vidmm *vidmm, bool lost_tables)
         NTSTATUS status;
 
         restart_queued(&vidmm->queue.ended);
-        restart_queued(&vidmm->queue.debt.jobs);
+        ASSERT(list_is_empty(&vidmm->queue.debt.jobs));
         restart_queued(&vidmm->queue.jobs);
         status = paging_process_rebuild(vidmm);
         if (NT_SUCCESS(status))

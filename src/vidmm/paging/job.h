@@ -6,9 +6,9 @@
  * Model      Jobs run strictly in the order in which they were queued. The queue asks the first job
  *            for its next operation until the job says JOB_DONE, and then asks the next job. So a
  *            generator sees earlier jobs as the GPU will see them when the operation runs. A job
- *            is finished when the packet that holds its last operation has retired. A job that was
- *            begun ahead of any request gives way: between two of its chunks the jobs behind it go
- *            first.
+ *            is finished when the packet that holds its last operation, and what other jobs do for
+ *            it (struct scratch_debt), has retired. A job that was begun ahead of any request gives
+ *            way: between two of its chunks the jobs behind it go first.
  *
  *                request                 job                    operation
  *                (residency.h)  queues   (allocation, mapping,  next() fills one

@@ -5,7 +5,8 @@
  * further one can be built now, they are submitted, and building goes on behind it in the same
  * buffer until the driver says INSUFFICIENT. Then the next buffer that has no submission in flight
  * becomes current, always starting on a page. A job ends in the submission that holds its last
- * operation, or, when that is empty, in the one before.
+ * operation, or, when that is empty, in the one before; where it owes a clean-up of scratch, in
+ * that with the clean-up (struct scratch_debt).
  *
  * Operations for a companion context are in buffers of their own and runs on another node. It is
  * built in its turn like everything else, whatever is still with the GPU; its submission waits, in

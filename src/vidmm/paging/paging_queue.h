@@ -5,7 +5,8 @@
  * Model      One buffer is current; operations are built into it one behind the other. When no
  *            further operation can be built now, those that have been built are submitted.
  *            INSUFFICIENT goes on in a fresh buffer with the same operation and the driver's
- *            MultipassOffset. A job ends in the submission that holds its last operation.
+ *            MultipassOffset. A job ends in the submission that holds its last operation,
+ *            and the clean-up that it owes (struct scratch_debt).
  * Ownership  paging_queue_add() lends the job until its finished() is called.
  * Errors     Whatever can fail for lack of memory fails in paging_queue_init(). A driver that
  *            breaks a rule is reported, and the operation is dropped.

@@ -273,7 +273,10 @@ static uint64_t unmap_chunk(struct vidmm_allocation *allocation, enum way way, u
 /* As many pages of scratch as one operation makes invalid, about, may be left to others. */
 #define MOST_OWED 512u
 
-/* The job that follows has a chunk, and room for it behind this one, without going round. */
+/*
+ * The job that follows is as small, and has a chunk, and room for it behind this one without going
+ * round. Nothing that it has to wait for may wait for this one: contexts may have to be idle first.
+ */
 static bool is_followed_by_chunk(const struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
@@ -281,16 +284,16 @@ static bool is_followed_by_chunk(const struct vidmm_allocation *allocation)
     const struct vidmm_allocation *next;
     uint64_t pages;
 
-    if (!job || job->phase != PHASE_START ||
-        (job->ops->kind != JOB_ENTER && job->ops->kind != JOB_LEAVE))
+    if (!job || job->phase != PHASE_START || vidmm->caps.update_requires_idle ||
+        vidmm->null_contexts || (job->ops->kind != JOB_ENTER && job->ops->kind != JOB_LEAVE))
         return false;
     next = container_of(job, struct vidmm_allocation, job);
     if (!is_in_memory_segment(next) || next->context)
         return false;
     pages = paging_process_scratch_stride(
         vidmm, min_u64(next->page_count, paging_process_chunk_pages(vidmm)));
-    return align_up(vidmm->paging.scratch_next, PAGES_64K) + 2 * pages <=
-           vidmm->paging.scratch_pages;
+    return 2 * pages <= MOST_OWED && align_up(vidmm->paging.scratch_next, PAGES_64K) + 2 * pages <=
+                                         vidmm->paging.scratch_pages;
 }
 
 /* What is owed lies in front of the chunk, or a few unused pages in front of that. */

@@ -98,13 +98,15 @@ void node_counts_told(void *context, const struct vidsch_told *told)
     const bool ends = (told->step == VIDSCH_CAME_BACK || told->step == VIDSCH_RETIRED) &&
                       told->packet->is_with_driver;
     const bool is_switch = goes && node->context != told->packet->context;
+    /* Of packets that come back together, newest first, the oldest alone has run. */
+    const bool has_run = ends && (told->step == VIDSCH_RETIRED || !told->in_flight);
     const uint64_t now_ns =
         (goes || ends) && platform->now_ns ? platform->now_ns(platform->context) : 0;
-    const uint64_t running_ns = ends ? now_ns - node->since_ns : 0;
+    const uint64_t running_ns = has_run ? now_ns - node->since_ns : 0;
 
     count(&node->all, told, running_ns, is_switch);
     count(counts_of(node, told), told, running_ns, is_switch);
-    if (ends || (goes && told->in_flight == 1))
+    if (has_run || (goes && told->in_flight == 1))
         node->since_ns = now_ns;
     if (goes)
         node->context = told->packet->context;

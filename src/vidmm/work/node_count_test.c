@@ -2,7 +2,10 @@
  */
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
+#include "vidmm/work/node_count.h"
+#include "vidmm/work/submission.h"
 
 static uint64_t clock_ns, tick_ns; /* it goes on by a tick when it is read */
 
@@ -152,10 +155,42 @@ static void time_is_of_the_packet_that_ends_next(void **state)
     end(rig, parties);
 }
 
+/* The scheduler tells of the newest one first, which has not begun. */
+static void time_before_a_preemption_is_of_the_packet_that_ran(void **state)
+{
+    struct party parties[2];
+    struct rig *rig = make(parties);
+    const unsigned node = parties[0].context->node;
+    struct vidsch_packet *packets[2];
+
+    submit_at(rig, &parties[0], 100);
+    submit_at(rig, &parties[1], 110);
+    packets[0] = &list_first_entry(&rig->vidmm->submissions, struct submission, link)->packet;
+    packets[1] = &container_of(rig->vidmm->submissions.prev, struct submission, link)->packet;
+    assert_ptr_not_equal(packets[0], packets[1]);
+    clock_ns = 300;
+    for (unsigned i = 2; i-- > 0;)
+        node_counts_told(rig->vidmm, &(struct vidsch_told){.step = VIDSCH_CAME_BACK,
+                                                           .packet = packets[i],
+                                                           .node = node,
+                                                           .in_flight = i});
+    assert_int_equal(part_of(&parties[0]).running_ns, 200);
+    assert_int_equal(part_of(&parties[1]).running_ns, 0);
+    assert_int_equal(part_of(&parties[1]).work.came_back, 1);
+    for (unsigned i = 0; i < 2; i++) /* they go again */
+        node_counts_told(rig->vidmm, &(struct vidsch_told){.step = VIDSCH_SUBMITTED,
+                                                           .packet = packets[i],
+                                                           .node = node,
+                                                           .in_flight = i + 1});
+    rig_drain(rig);
+    end(rig, parties);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_is_of_the_packet_that_ends_next),
+        cmocka_unit_test(time_before_a_preemption_is_of_the_packet_that_ran),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
