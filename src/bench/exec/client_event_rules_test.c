@@ -126,25 +126,6 @@ static void play(struct exec_session *session)
     test_client_close(&world.client);
 }
 
-/* The client's command buffer stays locked for its life. */
-static unsigned told_wrongly(void)
-{
-    const unsigned expected = rows[current].rule;
-    unsigned wrong = 0;
-
-    for (unsigned rule = 0; rule < CLIENT_RULE_COUNT; rule++) {
-        const bool is_told = test_breaches[rule][0] && rule != CLIENT_RULE_LOCK_LEFT;
-
-        if (is_told == (breaks_it && rule == expected))
-            continue;
-        print_error("%s, %s: %s %s %s\n", client_rule_id(expected), breaks_it ? "broken" : "kept",
-                    client_rule_id(rule), is_told ? "is told:" : "is not told",
-                    test_breaches[rule]);
-        wrong++;
-    }
-    return wrong;
-}
-
 static unsigned play_all(bool breaks)
 {
     unsigned wrong = 0;
@@ -152,7 +133,7 @@ static unsigned play_all(bool breaks)
     breaks_it = breaks;
     for (current = 0; current < ARRAY_COUNT(rows); current++) {
         test_on_board(16 * MIB, play);
-        wrong += told_wrongly();
+        wrong += test_told_wrongly(rows[current].rule, breaks_it);
     }
     return wrong;
 }

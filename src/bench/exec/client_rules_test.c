@@ -857,28 +857,6 @@ static void play(struct exec_session *session)
     test_client_close(&world.client);
 }
 
-/* The client's command buffer stays locked for its life: that rule is of interest to itself only.
- */
-static bool is_told(enum client_rule rule)
-{
-    return test_breaches[rule][0] && (rule != CLIENT_RULE_LOCK_LEFT || current == rule);
-}
-
-static unsigned told_wrongly(void)
-{
-    unsigned wrong = 0;
-
-    for (unsigned rule = 0; rule < CLIENT_RULE_COUNT; rule++) {
-        if (is_told(rule) == (breaks_it && rule == current))
-            continue;
-        print_error("%s, %s: %s %s %s\n", client_rule_id(current), breaks_it ? "broken" : "kept",
-                    client_rule_id(rule), is_told(rule) ? "is told:" : "is not told",
-                    test_breaches[rule]);
-        wrong++;
-    }
-    return wrong;
-}
-
 static void each_rule_is_told_when_it_is_broken(void **state)
 {
     unsigned wrong = 0;
@@ -889,7 +867,7 @@ static void each_rule_is_told_when_it_is_broken(void **state)
             continue;
         current = rule;
         test_on_board_that_may_fault(16 * MIB, play);
-        wrong += told_wrongly();
+        wrong += test_told_wrongly(current, breaks_it);
     }
     assert_int_equal(wrong, 0);
 }
@@ -904,7 +882,7 @@ static void nothing_is_told_of_who_keeps_it(void **state)
             continue;
         current = rule;
         test_on_board_that_may_fault(16 * MIB, play);
-        wrong += told_wrongly();
+        wrong += test_told_wrongly(current, breaks_it);
     }
     assert_int_equal(wrong, 0);
 }

@@ -34,6 +34,24 @@ static void note_breach(void *context, const struct client_breach *breach)
     test_told[breach->rule]++;
 }
 
+unsigned test_told_wrongly(enum client_rule expected, bool is_broken)
+{
+    unsigned wrong = 0;
+
+    for (enum client_rule rule = 0; rule < CLIENT_RULE_COUNT; rule++) {
+        const bool is_told =
+            test_breaches[rule][0] && (rule != CLIENT_RULE_LOCK_LEFT || rule == expected);
+
+        if (is_told == (is_broken && rule == expected))
+            continue;
+        print_error("%s, %s: %s %s %s\n", client_rule_id(expected), is_broken ? "broken" : "kept",
+                    client_rule_id(rule), is_told ? "is told:" : "is not told",
+                    test_breaches[rule]);
+        wrong++;
+    }
+    return wrong;
+}
+
 static void play(void *context, const struct run_board *board)
 {
     struct exec_session *session = context;

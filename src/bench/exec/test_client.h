@@ -65,6 +65,12 @@ void test_on_board_with_files(uint64_t local_bytes, void (*test)(struct exec_ses
 /* Rules of clients that have been broken on the board: what was told of each first; "": nothing. */
 extern char test_breaches[CLIENT_RULE_COUNT][256];
 extern unsigned test_told[CLIENT_RULE_COUNT]; /* how often */
+/*
+ * How many rules are told though they are kept, or not told though they are broken, each printed:
+ * the expected one alone is broken, if any. Command buffers of clients stay locked for their lives,
+ * so that CLIENT_RULE_LOCK_LEFT counts only where it is expected.
+ */
+unsigned test_told_wrongly(enum client_rule expected, bool is_broken);
 
 void test_client_open(struct test_client *client, struct exec_session *session);
 /* With a device, a paging queue, a context on the copy node, a fence and command buffers. */

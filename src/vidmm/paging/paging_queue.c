@@ -249,7 +249,7 @@ bool paging_queue_may_sleep(const struct vidmm *vidmm)
         if (!waits_for_wake(vidmm, job))
             return false;
     }
-    return !queue->buffers || (list_is_empty(&queue->ended) && !queue->debt.pages &&
+    return !queue->buffers || (list_is_empty(&queue->ended) && !queue->debt.va &&
                                list_is_empty(&queue->in_flight) && !queue->has_operation);
 }
 
@@ -286,7 +286,7 @@ void paging_queue_reset(struct vidmm *vidmm, struct list *unfinished)
     list_splice(unfinished, &queue->ended);
     list_splice(unfinished, &queue->debt.jobs);
     list_splice(unfinished, &queue->jobs);
-    queue->debt.pages = 0;
+    queue->debt.va = 0;
     for (i = 0; i < queue->buffer_count; i++) {
         struct paging_buffer *buffer = &queue->buffers[i];
 
@@ -314,7 +314,7 @@ void paging_queue_abandon(struct vidmm *vidmm)
         queue->buffers[i].private_used = queue->buffers[i].private_submitted = 0;
     }
     queue->has_operation = false;
-    queue->debt.pages = 0;
+    queue->debt.va = 0;
     list_splice(&queue->ended, &queue->debt.jobs);
     vidmm->pump_again = true;
 }
@@ -919,7 +919,7 @@ bool paging_queue_run(struct vidmm *vidmm)
             }
             if (step == JOB_DONE) {
                 list_remove(&job->link);
-                list_push_back(queue->debt.pages ? &queue->debt.jobs : &queue->ended, &job->link);
+                list_push_back(queue->debt.va ? &queue->debt.jobs : &queue->ended, &job->link);
                 end_chunk(vidmm, job);
                 continue;
             }
@@ -958,7 +958,7 @@ bool paging_queue_run(struct vidmm *vidmm)
         case BUILD_COMPLETE:
             paging_queue_count(vidmm, &queue->operation);
             queue->has_operation = false;
-            if (!queue->debt.pages)
+            if (!queue->debt.va)
                 list_splice(&queue->ended, &queue->debt.jobs);
             break;
         case BUILD_AGAIN:

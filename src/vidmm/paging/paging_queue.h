@@ -70,7 +70,6 @@ struct generation {
     uint64_t chunk_protection; /* driver protection: 0, or a unique one (VX-012) */
     /* What is made invalid behind it: scratch from here to its end, with what is owed. */
     uint64_t clean_va, clean_pages;
-    bool clean_is_shared;
     uint64_t
         aperture_cursor; /* pages that have their map or unmap operation; 0 between two walks */
     struct scratch_view view; /* view.use is NULL: no view */
@@ -82,8 +81,8 @@ struct generation {
  * before that.
  */
 struct scratch_debt {
-    uint64_t va, pages; /* pages 0: there is none */
-    struct list jobs;   /* that are over but for it */
+    uint64_t va;      /* where they begin; 0: there are none */
+    struct list jobs; /* that are over but for it */
 };
 
 struct paging_queue {

@@ -303,8 +303,7 @@ static void begin_clean_up(struct vidmm_allocation *allocation, uint64_t sides)
     const struct scratch_debt *debt = &allocation->vidmm->queue.debt;
 
     generation->piece = 0;
-    generation->clean_is_shared = debt->pages != 0;
-    generation->clean_va = debt->pages ? debt->va : generation->chunk_va;
+    generation->clean_va = debt->va ? debt->va : generation->chunk_va;
     generation->clean_pages =
         (generation->chunk_va - generation->clean_va + chunk_span(generation, sides)) / PAGE_BYTES;
 }
@@ -321,7 +320,6 @@ static bool owe_clean_up(const struct vidmm_allocation *allocation)
         !is_followed_by_chunk(allocation))
         return false;
     vidmm->queue.debt.va = generation->clean_va;
-    vidmm->queue.debt.pages = generation->clean_pages;
     return true;
 }
 
@@ -342,6 +340,7 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
     for (;;) {
         uint64_t pages = generation->chunk_pages;
         uint64_t piece = generation->piece;
+        bool is_shared; /* the clean-up of the chunk is that of others, too */
 
         switch ((enum phase)job->phase) {
         case PHASE_CHUNK:
@@ -424,13 +423,14 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
                 job->phase = PHASE_CHUNK;
                 break;
             }
-            if (piece == (generation->clean_is_shared ? generation->clean_pages : sides * pages) ||
+            is_shared = generation->clean_va != generation->chunk_va;
+            if (piece == (is_shared ? generation->clean_pages : sides * pages) ||
                 writes_tables_at_once(vidmm)) {
                 job->phase = PHASE_CHUNK_UNMAP_FLUSH;
                 break;
             }
             generation->piece +=
-                generation->clean_is_shared
+                is_shared
                     ? page_table_op_unmap(space, generation->clean_va + PAGE_BYTES_OF(piece),
                                           generation->clean_pages - piece, false, NULL, 0, args)
                     : unmap_chunk(allocation, way, sides, args);
@@ -443,7 +443,7 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
                 break;
             page_table_op_flush(space, generation->clean_va, PAGE_BYTES_OF(generation->clean_pages),
                                 args);
-            vidmm->queue.debt.pages = 0;
+            vidmm->queue.debt.va = 0;
             return JOB_OPERATION;
 
         default:

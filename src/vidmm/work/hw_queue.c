@@ -453,12 +453,13 @@ void hw_queue_destroy(struct vidmm_context *context)
     release_fence(context->device->process, queue);
 }
 
-NTSTATUS hw_queue_submit(struct submission *submission, struct miniport *miniport)
+NTSTATUS hw_queue_submit(struct vidsch_packet *packet, struct miniport *miniport)
 {
+    struct submission *submission = container_of(packet, struct submission, packet);
     struct vidmm_context *context = submission->context;
     DXGKARG_SUBMITCOMMANDTOHWQUEUE args = {
         .hHwQueue = context->queue.driver_queue,
-        .HwQueueProgressFenceId = submission->packet.progress_id,
+        .HwQueueProgressFenceId = packet->progress_id,
         .DmaBufferVirtualAddress = submission->va,
         .DmaBufferSize = submission->is_null ? 0 : submission->va_bytes, /* there is no flag */
         .DmaBufferPrivateDataSize = submission->client_data_bytes,

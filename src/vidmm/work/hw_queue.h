@@ -76,8 +76,11 @@ NTSTATUS hw_queue_ready(struct vidmm_context *context);
 void hw_queue_invalidate(struct vidmm_context *context);
 /* Of any context; before the driver's context goes (HWQ-011). Then it may have another one. */
 void hw_queue_destroy(struct vidmm_context *context);
-/* DxgkDdiSubmitCommandToHwQueue. The client's data are freed behind the call (HWQ-013). */
-NTSTATUS hw_queue_submit(struct submission *submission, struct miniport *miniport);
+/*
+ * Of struct vidsch_packet_ops: DxgkDdiSubmitCommandToHwQueue, for the packet of a submission. The
+ * client's data are freed behind the call (HWQ-013).
+ */
+NTSTATUS hw_queue_submit(struct vidsch_packet *packet, struct miniport *miniport);
 void queue_fences_free(struct vidmm_process *process);
 
 #endif

@@ -281,12 +281,7 @@ static const struct vidsch_packet_ops render_packet_ops = {prepare_render, submi
 static const struct vidsch_packet_ops packet_ops_by_address = {
     NULL, submission_submit_by_address, render_retired, VIDMM_PACKET_SUBMISSION};
 
-static NTSTATUS submit_to_queue(struct vidsch_packet *packet, struct miniport *miniport)
-{
-    return hw_queue_submit(container_of(packet, struct submission, packet), miniport);
-}
-
-static const struct vidsch_packet_ops packet_ops_of_queue = {NULL, submit_to_queue, render_retired,
+static const struct vidsch_packet_ops packet_ops_of_queue = {NULL, hw_queue_submit, render_retired,
                                                              VIDMM_PACKET_SUBMISSION};
 
 static void references_resident(void *context, NTSTATUS status, uint64_t needed,

@@ -36,12 +36,7 @@ static void virtual_retired(struct vidsch_packet *packet, NTSTATUS status)
 static const struct vidsch_packet_ops virtual_packet_ops = {
     NULL, submission_submit_by_address, virtual_retired, VIDMM_PACKET_SUBMISSION};
 
-static NTSTATUS submit_to_queue(struct vidsch_packet *packet, struct miniport *miniport)
-{
-    return hw_queue_submit(container_of(packet, struct submission, packet), miniport);
-}
-
-static const struct vidsch_packet_ops queue_packet_ops = {NULL, submit_to_queue, virtual_retired,
+static const struct vidsch_packet_ops queue_packet_ops = {NULL, hw_queue_submit, virtual_retired,
                                                           VIDMM_PACKET_SUBMISSION};
 
 /* ---- The contexts of an address space -------------------------------------------------------- */
