@@ -39,7 +39,7 @@ DESCRIBE(map_all_to_first_engine)
 /* Counts components from 1. */
 static void count_providers_from_one(DXGK_POWER_RUNTIME_COMPONENT *component)
 {
-    if (component->ComponentMapping.ComponentType != DXGK_POWER_COMPONENT_OTHER)
+    if (component->ComponentMapping.ComponentType != DXGK_POWER_COMPONENT_D3_TRANSITION)
         return;
     component->ProviderCount = 1;
     component->Providers[0] = component->ComponentGuid.Data1 + 1;

@@ -469,6 +469,13 @@ void vidmm_wake(struct vidmm *vidmm);
  */
 NTSTATUS vidmm_power_request(struct vidmm *vidmm, const struct miniport_power_request *request);
 bool vidmm_component_is_on(const struct vidmm *vidmm, uint32_t index);
+/*
+ * Another driver of the machine needs the components that the driver shares
+ * (DXGK_POWER_COMPONENT_SHARED), or does not any more: SetSharedPowerComponentStateCb of
+ * DXGK_GRAPHICSPOWER_REGISTER_OUTPUT for each of them. When it does, they are told to go to F0 in
+ * the call, as with DxgkCbSetPowerComponentActive.
+ */
+void vidmm_share_components(struct vidmm *vidmm, bool is_active);
 
 /*
  * Nothing more will happen by itself, and requests wait for a turn (vidmm/policy.h) of a process

@@ -292,6 +292,8 @@ enum check_client_kind {
     CHECK_CLIENT_PRESENT_LATE, /* the report of a DxgkDdiPresentDisplayOnly has not come */
     CHECK_CLIENT_SHOWN,        /* the monitor was compared with what was presented: shown */
     CHECK_CLIENT_PLUGGED,      /* a monitor came or went, some time ago: is_plugged, is_told */
+    CHECK_CLIENT_SHARE_COMPONENTS,  /* another driver is about to need, or not, what is shared */
+    CHECK_CLIENT_COMPONENTS_SHARED, /* ... and it does: is_active */
 };
 /* Memory that the client has an allocation made over; it stays until the allocation is gone. */
 struct check_client_memory {
@@ -335,6 +337,7 @@ struct check_client_event {
     unsigned source_modes, target_modes; /* ENUMERATED: in the two sets now */
     struct check_client_shown shown;     /* SHOWN */
     bool is_plugged, is_told;            /* PLUGGED: a monitor is there; the driver has told so */
+    bool is_active;                      /* SHARE_COMPONENTS, COMPONENTS_SHARED */
 };
 void check_client(struct check *check, const struct check_client_event *event);
 

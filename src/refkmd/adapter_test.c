@@ -272,30 +272,37 @@ static void unknown_queries_are_not_supported(void **state)
     }
 }
 
-/* PWC-002 to PWC-004: each engine has one, and the driver has one of its own. */
-static void power_components_are_the_engines_and_the_identification(void **state)
+/* PWC-002 to PWC-004: each engine has one, which needs the clock, and three follow. */
+static void power_components_are_the_engines_and_three_more(void **state)
 {
+    static const DXGK_POWER_COMPONENT_TYPE further[] = {DXGK_POWER_COMPONENT_OTHER,
+                                                        DXGK_POWER_COMPONENT_SHARED,
+                                                        DXGK_POWER_COMPONENT_D3_TRANSITION};
     UINT count = 0;
 
     start(RefKmdDriverEntryGpuMmu, 16 * MiB, 16 * MiB, SGPU_STRAP_POWER | SGPU_STRAP_SLOW_POWER);
     assert_int_equal(
         test_query(&kernel, DXGKQAITYPE_NUMPOWERCOMPONENTS, NULL, 0, &count, sizeof count),
         STATUS_SUCCESS);
-    assert_in_range(count, 3, 9);
+    assert_in_range(count, 5, 11);
     for (UINT i = 0; i <= count; i++) {
         DXGK_POWER_RUNTIME_COMPONENT component;
         NTSTATUS status = test_query(&kernel, DXGKQAITYPE_POWERCOMPONENTINFO, &i, sizeof i,
                                      &component, sizeof component);
-        const bool is_engine = i + 1 < count;
+        const UINT engines = count - RTL_NUMBER_OF(further);
+        const bool is_engine = i < engines;
 
         assert_int_equal(status, i < count ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER);
         if (!NT_SUCCESS(status))
             continue;
         assert_int_equal(component.ComponentMapping.ComponentType,
-                         is_engine ? DXGK_POWER_COMPONENT_ENGINE : DXGK_POWER_COMPONENT_OTHER);
+                         is_engine ? DXGK_POWER_COMPONENT_ENGINE : further[i - engines]);
+        assert_int_equal(component.ProviderCount, is_engine);
         assert_int_equal(component.Flags.DriverCompletesFStateTransition, is_engine);
         if (is_engine)
             assert_int_equal(component.ComponentMapping.EngineDesc.NodeIndex, i);
+        if (is_engine)
+            assert_int_equal(component.Providers[0], engines + 1);
         for (ULONG j = 1; j < component.StateCount; j++)
             assert_true(component.States[j].NominalPower < component.States[j - 1].NominalPower);
     }
@@ -748,7 +755,7 @@ int main(void)
         cmocka_unit_test(a_node_is_reset_alone),
         cmocka_unit_test(driver_caps_fit_what_the_kernel_has_room_for),
         cmocka_unit_test(unknown_queries_are_not_supported),
-        cmocka_unit_test(power_components_are_the_engines_and_the_identification),
+        cmocka_unit_test(power_components_are_the_engines_and_three_more),
         cmocka_unit_test(segments_are_counted_first_and_described_then),
         cmocka_unit_test(version_4_descriptors_lie_at_the_kernels_stride),
         cmocka_unit_test(local_memory_without_a_window_is_one_hidden_segment),

@@ -916,6 +916,7 @@ static const char *const covered_elsewhere[] = {
     "vidmm_version",           /* nothing in it fails, ... */
     "vidmm_allocation_choice", /* ... nor in this */
     "vidmm_driver_caps_bytes", /* ... nor in this */
+    "vidmm_share_components",  /* ... nor in this */
     "vidmm_node_counts",       /* ... nor in these */
     "vidmm_process_node_counts",
     /* work/hw_queue_test.c does it with these. */

@@ -232,6 +232,7 @@ bool player_play(struct player *player, uint32_t most_lines)
         if (run->tamper && run->tamper->op_index == i && !tamper(player))
             return false;
         player_calibrate_when_due(player);
+        player_share_components(player);
         if (!play_operation(player, i))
             return false;
         player->result->operations_played++;

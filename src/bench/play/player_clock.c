@@ -93,6 +93,25 @@ void player_calibrate_when_due(struct player *player)
         vidmm_calibrate_clock(player->vidmm, node, &calibration);
 }
 
+/* ---- Another driver, which shares power components ------------------------------------------- */
+
+#define LINES_OF_A_SHARE 3u
+
+void player_share_components(struct player *player)
+{
+    const bool is_active = player->op_index / LINES_OF_A_SHARE % 2;
+
+    if (!player->config.run->components || is_active == player->shares_components ||
+        player->is_asleep || (player->config.nt && nt_is_amid_call(player->config.nt)))
+        return;
+    player->shares_components = is_active;
+    player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_SHARE_COMPONENTS,
+                                                       .is_active = is_active});
+    vidmm_share_components(player->vidmm, is_active);
+    player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_COMPONENTS_SHARED,
+                                                       .is_active = is_active});
+}
+
 /* ---- Preemptions that nobody asked for ------------------------------------------------------- */
 
 #define PREEMPTION_RNG_STREAM     0x707265656d7074u /* "preempt" */

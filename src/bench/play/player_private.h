@@ -239,6 +239,7 @@ struct player {
     struct player_preemptions preemptions;
     uint64_t next_calibration_ns;
     struct machine_event removal;    /* of a `remove` line */
+    bool shares_components;          /* another driver needs what the driver shares with it */
     struct nt_deferred late_removal; /* that came amid a call of the driver */
     bool is_asleep;                  /* the GPU, since a `power` line */
 };
@@ -477,6 +478,8 @@ void player_take_sample(struct player *player);
 
 /* ---- player_objects.c: nothing here waits ---------------------------------------------------- */
 
+/* Between two lines, too: another driver begins or ends to need the components that are shared. */
+void player_share_components(struct player *player);
 /* Fresh names for the content of a range. */
 uint64_t player_take_tags(struct player *player, uint64_t offset, uint64_t bytes);
 /*

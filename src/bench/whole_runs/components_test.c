@@ -213,6 +213,19 @@ static void a_reset_engine_is_not_in_f0_before_it_is_told(void **state)
     expect(0, "10");
 }
 
+/* Of a board with two engines: behind them and the driver's own one. */
+#define CLOCK 3u
+
+/* Engines need the clock; another driver does for three lines, and then not for three. */
+static void a_shared_component_is_on_for_engines_and_for_another_driver(void **state)
+{
+    play("yes", "submit c0 a:w\npause 400000\npause 200000\npause 200000\npause 200000\n"
+                "pause 200000\npause 200000\n");
+    expect(0, "10"); /* it is needed again when all ends */
+    expect(CLOCK, "1010");
+    expect(CLOCK + 1, ""); /* D3_TRANSITION */
+}
+
 static void without_the_option_nothing_is_managed(void **state)
 {
     play("no", "submit c0 a:w\nwait all\npause 5000000\n");
@@ -229,6 +242,7 @@ int main(void)
         cmocka_unit_test(providers_come_first_and_go_last),
         cmocka_unit_test(a_state_that_takes_longer_than_the_driver_allows_is_not_chosen),
         cmocka_unit_test(a_reset_engine_is_not_in_f0_before_it_is_told),
+        cmocka_unit_test(a_shared_component_is_on_for_engines_and_for_another_driver),
         cmocka_unit_test(without_the_option_nothing_is_managed),
     };
 

@@ -68,6 +68,8 @@ static const char *const client_names[] = {
     [CHECK_CLIENT_PRESENT_LATE] = "present",
     [CHECK_CLIENT_SHOWN] = "present",
     [CHECK_CLIENT_PLUGGED] = "connector",
+    [CHECK_CLIENT_SHARE_COMPONENTS] = "shared power",
+    [CHECK_CLIENT_COMPONENTS_SHARED] = "shared power",
 };
 
 /* "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer" */

@@ -17,17 +17,19 @@ static const DXGK_POWER_RUNTIME_STATE engine_states[] = {
     {200, 1000, 400000}, /* 20 us, worth it from 100 us on */
     {400, 20000, 10000}, /* 40 us, from 2 ms on */
 };
-static const DXGK_POWER_RUNTIME_STATE identification_states[] = {
+static const DXGK_POWER_RUNTIME_STATE other_states[] = {
     {0, 0, 1000},
     {10, 0, 1},
 };
 
+/* Behind the engines. */
+enum further { IDENTIFICATION, CLOCK, DEVICE_POWER, FURTHER_COUNT };
+
 static UINT component_count(const struct refkmd_adapter *adapter)
 {
-    return refkmd_has_components(adapter) ? adapter->node_count + 1 : 0;
+    return refkmd_has_components(adapter) ? adapter->node_count + FURTHER_COUNT : 0;
 }
 
-/* The last one is the driver's own. */
 static BOOLEAN is_engine(const struct refkmd_adapter *adapter, UINT index)
 {
     return index < adapter->node_count;
@@ -40,6 +42,38 @@ NTSTATUS refkmd_query_component_count(struct refkmd_adapter *adapter,
         return STATUS_NOT_SUPPORTED;
     *(UINT *)query->pOutputData = component_count(adapter);
     return STATUS_SUCCESS;
+}
+
+static void describe_engine(const struct refkmd_adapter *adapter, UINT index,
+                            DXGK_POWER_RUNTIME_COMPONENT *component)
+{
+    component->StateCount = RTL_NUMBER_OF(engine_states);
+    RtlCopyMemory(component->States, engine_states, sizeof engine_states);
+    component->ComponentMapping.ComponentType = DXGK_POWER_COMPONENT_ENGINE;
+    component->ComponentMapping.EngineDesc.NodeIndex = index;
+    component->Flags.DriverCompletesFStateTransition = refkmd_has_slow_components(adapter);
+    component->Flags.TransitionTo_F0_OnDx = 1;
+    component->ProviderCount = 1;
+    component->Providers[0] = adapter->node_count + CLOCK;
+    RtlCopyMemory(component->ComponentName, "engine", sizeof "engine");
+}
+
+static void describe_further(enum further which, DXGK_POWER_RUNTIME_COMPONENT *component)
+{
+    static const struct {
+        DXGK_POWER_COMPONENT_TYPE type;
+        char name[16];
+    } of[FURTHER_COUNT] = {
+        [IDENTIFICATION] = {DXGK_POWER_COMPONENT_OTHER, "identification"},
+        [CLOCK] = {DXGK_POWER_COMPONENT_SHARED, "clock"},
+        [DEVICE_POWER] = {DXGK_POWER_COMPONENT_D3_TRANSITION, "device"},
+    };
+
+    component->StateCount = RTL_NUMBER_OF(other_states);
+    RtlCopyMemory(component->States, other_states, sizeof other_states);
+    component->ComponentMapping.ComponentType = of[which].type;
+    component->Flags.NoDebounce = which == IDENTIFICATION;
+    RtlCopyMemory(component->ComponentName, of[which].name, sizeof of[which].name);
 }
 
 /* Keeps PWC-002 to PWC-004. */
@@ -58,21 +92,10 @@ NTSTATUS refkmd_query_component(struct refkmd_adapter *adapter,
         return STATUS_INVALID_PARAMETER;
     RtlZeroMemory(component, sizeof *component);
     component->ComponentGuid.Data1 = index;
-    if (is_engine(adapter, index)) {
-        component->StateCount = RTL_NUMBER_OF(engine_states);
-        RtlCopyMemory(component->States, engine_states, sizeof engine_states);
-        component->ComponentMapping.ComponentType = DXGK_POWER_COMPONENT_ENGINE;
-        component->ComponentMapping.EngineDesc.NodeIndex = index;
-        component->Flags.DriverCompletesFStateTransition = refkmd_has_slow_components(adapter);
-        component->Flags.TransitionTo_F0_OnDx = 1;
-        RtlCopyMemory(component->ComponentName, "engine", sizeof "engine");
-    } else {
-        component->StateCount = RTL_NUMBER_OF(identification_states);
-        RtlCopyMemory(component->States, identification_states, sizeof identification_states);
-        component->ComponentMapping.ComponentType = DXGK_POWER_COMPONENT_OTHER;
-        component->Flags.NoDebounce = 1;
-        RtlCopyMemory(component->ComponentName, "identification", sizeof "identification");
-    }
+    if (is_engine(adapter, index))
+        describe_engine(adapter, index, component);
+    else
+        describe_further((enum further)(index - adapter->node_count), component);
     return STATUS_SUCCESS;
 }
 
@@ -162,6 +185,20 @@ void refkmd_complete_components(struct refkmd_adapter *adapter, BOOLEAN is_reset
     }
 }
 
+#define IDENTIFICATION_LATENCY   20   /* 2 us: an escape does not wait for longer */
+#define IDENTIFICATION_RESIDENCY 1000 /* 100 us: how long nobody reads it, mostly */
+
+/* Of the component of the driver's own alone (PWC-013). */
+static void limit_identification(const struct refkmd_adapter *adapter)
+{
+    const UINT index = adapter->node_count + IDENTIFICATION;
+
+    adapter->dxgkrnl.DxgkCbSetPowerComponentLatency(adapter->dxgkrnl.DeviceHandle, index,
+                                                    IDENTIFICATION_LATENCY);
+    adapter->dxgkrnl.DxgkCbSetPowerComponentResidency(adapter->dxgkrnl.DeviceHandle, index,
+                                                      IDENTIFICATION_RESIDENCY);
+}
+
 /* The kernel's word on the phases of power management; requests of others are not known. */
 NTSTATUS NTAPI RefKmdPowerRuntimeControlRequest(IN_CONST_HANDLE DriverContext,
                                                 IN_LPCGUID PowerControlCode, PVOID InBuffer,
@@ -180,7 +217,9 @@ NTSTATUS NTAPI RefKmdPowerRuntimeControlRequest(IN_CONST_HANDLE DriverContext,
         adapter->is_power_managed = TRUE;
     else if (IsEqualGUID(PowerControlCode, &GUID_DXGKDDI_POWER_MANAGEMENT_STOPPED))
         adapter->is_power_managed = FALSE;
-    else if (!IsEqualGUID(PowerControlCode, &GUID_DXGKDDI_POWER_MANAGEMENT_PREPARE_TO_START))
+    else if (IsEqualGUID(PowerControlCode, &GUID_DXGKDDI_POWER_MANAGEMENT_PREPARE_TO_START))
+        limit_identification(adapter);
+    else
         return STATUS_NOT_SUPPORTED;
     return STATUS_SUCCESS;
 }
@@ -190,12 +229,12 @@ void refkmd_begin_identification(struct refkmd_adapter *adapter)
 {
     if (adapter->is_power_managed)
         adapter->dxgkrnl.DxgkCbSetPowerComponentActive(adapter->dxgkrnl.DeviceHandle,
-                                                       adapter->node_count);
+                                                       adapter->node_count + IDENTIFICATION);
 }
 
 void refkmd_end_identification(struct refkmd_adapter *adapter)
 {
     if (adapter->is_power_managed)
         adapter->dxgkrnl.DxgkCbSetPowerComponentIdle(adapter->dxgkrnl.DeviceHandle,
-                                                     adapter->node_count);
+                                                     adapter->node_count + IDENTIFICATION);
 }

@@ -2,8 +2,12 @@
  * Power components: the engines, which the kernel has switched off while they are idle.
  *
  * Place      refkmd, private.
- * Model      Component n is node n. One more, of the driver's own (DXGK_POWER_COMPONENT_OTHER), is
- *            the identification that an escape reads: it is active while one does.
+ * Model      Component n is node n. Three more follow. The identification, which an escape reads,
+ *            is of the driver's own (DXGK_POWER_COMPONENT_OTHER), and active while one does. The
+ *            clock, which all engines need, is shared with another driver
+ *            (DXGK_POWER_COMPONENT_SHARED). The power of the whole device is
+ *            DXGK_POWER_COMPONENT_D3_TRANSITION. No page says more of that than its name: whatever
+ *            it is told is right.
  */
 #ifndef REFKMD_COMPONENTS_H
 #define REFKMD_COMPONENTS_H

@@ -23,6 +23,7 @@ struct vidmm_component {
     bool is_changing;
     bool is_closed;              /* its engine gets no work */
     bool is_wanted;              /* as of the last look */
+    bool is_rising;              /* to a deeper state, by way of F0, when its providers are there */
     uint64_t uses;               /* of the driver's */
     uint64_t idle_ns;            /* since when it is not wanted */
     uint64_t latency, residency; /* that the driver has set, in its units; 0, UINT64_MAX: none */
@@ -51,7 +52,10 @@ static bool is_segment_used(const struct vidmm *vidmm, unsigned id)
     return id >= 1 && id <= vidmm->caps.segment_count && vidmm->segments[id - 1].used;
 }
 
-/* Engines and segments are seen to be idle here; of what displays do nothing is known. */
+/*
+ * Engines and segments are seen to be idle here, and other drivers say what they share; of what
+ * displays do, and of D3_TRANSITION, nothing is known.
+ */
 static bool is_needed(const struct vidmm *vidmm, const struct vidmm_component *component)
 {
     const DXGK_POWER_COMPONENT_MAPPING *mapping = &component->info.ComponentMapping;
@@ -68,6 +72,8 @@ static bool is_needed(const struct vidmm *vidmm, const struct vidmm_component *c
         return is_segment_used(vidmm, mapping->MemoryDesc.SegmentID);
     case DXGK_POWER_COMPONENT_OTHER:
         return false;
+    case DXGK_POWER_COMPONENT_SHARED:
+        return vidmm->components.is_shared;
     default:
         return true;
     }
@@ -106,7 +112,8 @@ static void find_wanted(struct vidmm *vidmm)
         for (uint32_t i = 0; i < all->count; i++) {
             struct vidmm_component *component = &all->array[i];
 
-            if (!component->is_wanted && component->state && !component->is_changing)
+            if (!component->is_wanted && component->state && !component->is_changing &&
+                !component->is_rising)
                 continue;
             for (unsigned j = 0; j < provider_count(component); j++) {
                 struct vidmm_component *provider = provider_of(vidmm, component, j);
@@ -131,6 +138,7 @@ static void change(struct vidmm *vidmm, struct vidmm_component *component, unsig
                           false);
     }
     component->is_changing = true;
+    component->is_rising = false;
     component->state = state;
     status = miniport_set_power_component_f_state(vidmm->miniport, NULL, &arg);
     if (!NT_SUCCESS(status))
@@ -154,6 +162,15 @@ static bool raise(struct vidmm *vidmm, struct vidmm_component *component)
     }
     change(vidmm, component, 0);
     return true;
+}
+
+/* A deeper state is reached by way of F0, which needs the providers (PWC-018). */
+static bool rise(struct vidmm *vidmm, struct vidmm_component *component)
+{
+    const bool was_rising = component->is_rising;
+
+    component->is_rising = true; /* the next look finds its providers wanted */
+    return raise(vidmm, component) || !was_rising;
 }
 
 /* How long it has to have been idle for the state. UINT64_MAX: it is not to be in it. */
@@ -206,7 +223,7 @@ bool components_run(struct vidmm *vidmm)
     bool has_done = false;
     uint64_t now;
 
-    if (!all->count || all->is_abandoned)
+    if (!all->count || !all->is_started || all->is_abandoned)
         return false;
     now = now_ns(vidmm);
     find_wanted(vidmm);
@@ -223,10 +240,16 @@ bool components_run(struct vidmm *vidmm)
             has_done |= raise(vidmm, component);
         } else if (!component->is_changing) {
             state = choose(component, now, &wake_ns);
-            if (state == component->state)
+            if (state == component->state) {
+                component->is_rising = false;
                 continue;
-            change(vidmm, component, component->state ? 0 : state);
-            has_done = true;
+            }
+            if (component->state) {
+                has_done |= rise(vidmm, component);
+            } else {
+                change(vidmm, component, state);
+                has_done = true;
+            }
         }
     }
     if (wake_ns != UINT64_MAX && wake_ns != all->wake_ns)
@@ -332,6 +355,19 @@ NTSTATUS vidmm_power_request(struct vidmm *vidmm, const struct miniport_power_re
     return STATUS_SUCCESS;
 }
 
+/* A flag alone while the adapter does not run, or behind the end of the board. */
+void vidmm_share_components(struct vidmm *vidmm, bool is_active)
+{
+    struct vidmm_components *all = &vidmm->components;
+
+    all->is_shared = is_active;
+    if (!all->count || all->is_abandoned || vidmm->power.state != POWER_ON)
+        return;
+    if (is_active)
+        raise_wanted(vidmm);
+    vidmm_pump(vidmm);
+}
+
 bool vidmm_component_is_on(const struct vidmm *vidmm, uint32_t index)
 {
     const struct vidmm_components *all = &vidmm->components;
@@ -386,6 +422,7 @@ NTSTATUS components_init(struct vidmm *vidmm)
     }
     tell_phase(vidmm, MINIPORT_POWER_PREPARE_TO_START);
     tell_phase(vidmm, MINIPORT_POWER_STARTED);
+    all->is_started = true;
     return STATUS_SUCCESS;
 }
 

@@ -26,6 +26,8 @@ struct vidmm_component;
 struct vidmm_components {
     struct vidmm_component *array;
     uint32_t count;
+    bool is_started;   /* the driver has been told: what it says before changes no state yet */
+    bool is_shared;    /* another driver needs those of type SHARED */
     bool is_abandoned; /* the board has gone: the driver is not called any more */
     uint64_t wake_ns;  /* the wake that was asked for last; 0: none */
 };

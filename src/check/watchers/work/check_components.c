@@ -24,6 +24,7 @@ struct component_watch {
     struct watched_component component[MOST_COMPONENTS];
     bool is_managed; /* SupportRuntimePowerManagement */
     bool is_prepared, is_started, is_stopped;
+    bool is_shared; /* another driver needs the components of type SHARED */
 };
 
 static struct watched_component *find(struct component_watch *watch, UINT index)
@@ -161,7 +162,8 @@ static void after_query(struct check *check, struct component_watch *watch,
                        "DxgkDdiPowerRuntimeControlRequest");
     } else if (query->Type == DXGKQAITYPE_NUMPOWERCOMPONENTS) {
         *watch = (struct component_watch){.count = *(const UINT *)query->pOutputData,
-                                          .is_managed = watch->is_managed};
+                                          .is_managed = watch->is_managed,
+                                          .is_shared = watch->is_shared};
     } else if (query->Type == DXGKQAITYPE_POWERCOMPONENTINFO && query->pInputData) {
         index = *(const UINT *)query->pInputData;
         if (index >= watch->count || index >= MOST_COMPONENTS)
@@ -175,6 +177,11 @@ static void after_query(struct check *check, struct component_watch *watch,
 }
 
 /* ---- Transitions ----------------------------------------------------------------------------- */
+
+static bool is_of_others(const struct watched_component *component)
+{
+    return component->info.ComponentMapping.ComponentType == DXGK_POWER_COMPONENT_SHARED;
+}
 
 static void before_transition(struct check *check, struct component_watch *watch,
                               const struct miniport_f_state *arg)
@@ -205,6 +212,10 @@ static void before_transition(struct check *check, struct component_watch *watch
                        "ComponentIndex", "is {%u}, whose provider %u is not in F0",
                        arg->ComponentIndex, (unsigned)component->info.Providers[i]);
     }
+    if (is_of_others(component))
+        CHECK_RULE(check, RULE_PWC_020, !arg->FState || !watch->is_shared, NULL, "FState",
+                   "is {F%u} for component %u, which another driver needs (expected {=F0})",
+                   arg->FState, arg->ComponentIndex);
     component->state = arg->FState;
     component->is_changing = true;
     component->is_in_call = true;
@@ -264,6 +275,42 @@ static void before_phase(struct check *check, struct component_watch *watch, LPC
     }
     CHECK_RULE(check, RULE_PWC_015, is_in_order && watch->is_managed, NULL, "PowerControlCode",
                "is {%s} out of its order", miniport_power_phase_name(phase));
+}
+
+/* What is on its way to another state, or waits for a provider, can only be told behind that. */
+static bool can_be_told(struct component_watch *watch, const struct watched_component *component)
+{
+    if (component->is_changing)
+        return false;
+    for (ULONG i = 0; i < component->info.ProviderCount && i < DXGK_MAX_POWER_COMPONENT_PROVIDERS;
+         i++) {
+        const struct watched_component *provider = find(watch, component->info.Providers[i]);
+
+        if (provider && provider->is_changing)
+            return false;
+    }
+    return true;
+}
+
+static void client(struct check *check, void *state, const struct check_client_event *event)
+{
+    struct component_watch *watch = state;
+
+    if (event->kind == CHECK_CLIENT_SHARE_COMPONENTS && !event->is_active)
+        watch->is_shared = false;
+    if (event->kind != CHECK_CLIENT_COMPONENTS_SHARED || !event->is_active)
+        return;
+    watch->is_shared = true;
+    for (UINT i = 0; i < watch->count && i < MOST_COMPONENTS; i++) {
+        const struct watched_component *component = find(watch, i);
+
+        if (component && is_of_others(component) && can_be_told(watch, component))
+            CHECK_RULE(
+                check, RULE_PWC_020, component->state == 0, NULL, "",
+                "component %u is in {F%u}, and another driver needs it from now on (expected "
+                "{=F0})",
+                i, component->state);
+    }
 }
 
 /* ---- Work ------------------------------------------------------------------------------------ */
@@ -498,6 +545,7 @@ const struct check_watcher check_component_watcher = {
     .after_calls = CHECK_CALLS(MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_SetPowerComponentFState,
                                MINIPORT_DDI_PowerRuntimeControlRequest),
     .callback = callback,
+    .client = client,
     .gpu = gpu,
     .stands_still = stands_still,
 };

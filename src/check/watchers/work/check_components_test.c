@@ -594,6 +594,61 @@ RULE_KEPT(PWC_019)
     miniport_set_power_state(rig->top, 0, PowerDeviceD3, PowerActionSleep);
 }
 
+static void share(struct rig *rig, bool is_active)
+{
+    check_client(rig->check, &(struct check_client_event){.kind = CHECK_CLIENT_SHARE_COMPONENTS,
+                                                          .is_active = is_active});
+}
+
+static void shared(struct rig *rig, bool is_active)
+{
+    check_client(rig->check, &(struct check_client_event){.kind = CHECK_CLIENT_COMPONENTS_SHARED,
+                                                          .is_active = is_active});
+}
+
+static void start_shared(struct rig *rig)
+{
+    describe();
+    told.of[OWN].ComponentMapping.ComponentType = DXGK_POWER_COMPONENT_SHARED;
+    begin(rig);
+}
+
+RULE_BROKEN(PWC_020)
+{
+    start_shared(rig);
+    set(rig, OWN, 1);
+    share(rig, true);
+    shared(rig, true);
+}
+
+RULE_KEPT(PWC_020)
+{
+    start_shared(rig);
+    set(rig, OWN, 1);
+    share(rig, true);
+    set(rig, OWN, 0);
+    shared(rig, true);
+    set(rig, 0, 1); /* an engine, which is nobody else's */
+    share(rig, false);
+    set(rig, OWN, 1);
+    shared(rig, false);
+}
+
+static void a_component_that_another_driver_needs_stays_in_f0(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    start_shared(rig);
+    share(rig, true);
+    shared(rig, true);
+    set(rig, OWN, 1);
+    rig_expect_only(rig, RULE_PWC_020);
+    rig_fini(rig);
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -605,6 +660,7 @@ int main(void)
         cmocka_unit_test(a_component_that_is_left_active_is_found_at_the_stop),
         cmocka_unit_test(a_component_that_the_system_manages_is_not_idle_at_dispatch_level),
         cmocka_unit_test(components_are_not_told_of_before_their_phase),
+        cmocka_unit_test(a_component_that_another_driver_needs_stays_in_f0),
     };
 
     return RIG_RUN_TESTS(tests);
