@@ -16,6 +16,7 @@
 #include "refkmd/memory/own_memory.h"
 #include "refkmd/work/components.h"
 #include "refkmd/work/interrupt.h"
+#include "refkmd/work/schedule.h"
 
 #include <ntstatus.h>
 
@@ -254,8 +255,10 @@ NTSTATUS NTAPI RefKmdSetPowerState(IN_CONST_PVOID MiniportDeviceContext, IN_ULON
         if (DevicePowerState == PowerDeviceD0)
             refkmd_restore_ranges(adapter);
     }
-    if (DevicePowerState == PowerDeviceD0)
+    if (DevicePowerState == PowerDeviceD0) {
         refkmd_restore_own_memory(adapter);
+        refkmd_wake_nodes(adapter);
+    }
     return STATUS_SUCCESS;
 }
 

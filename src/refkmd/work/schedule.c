@@ -207,6 +207,27 @@ void refkmd_yielded(struct refkmd_adapter *adapter, UINT ordinal)
     refkmd_report_suspensions(adapter, ordinal);
 }
 
+static BOOLEAN NTAPI wake_at_device_irql(PVOID context)
+{
+    struct refkmd_adapter *adapter = context;
+    UINT i;
+
+    for (i = 0; i < adapter->node_count; i++) {
+        if (!adapter->nodes[i].is_yielding)
+            continue;
+        refkmd_write(adapter, SGPU_REG_IRQ_STATUS, SGPU_IRQ_PREEMPTED(i));
+        refkmd_yielded(adapter, i);
+    }
+    return TRUE;
+}
+
+/* A node that was to yield when its power went has done so, and does not tell any more. */
+void refkmd_wake_nodes(struct refkmd_adapter *adapter)
+{
+    if (adapter->has_queues)
+        refkmd_synchronize(adapter, wake_at_device_irql, adapter);
+}
+
 /* ---- Ends ------------------------------------------------------------------------------------ */
 
 void refkmd_forget_parked(struct refkmd_node *node)

@@ -25,6 +25,8 @@ void refkmd_schedule(struct refkmd_adapter *adapter, UINT ordinal,
 
 /* The node has let go of its queue, and its progress was reported: nothing if it was not asked. */
 void refkmd_yielded(struct refkmd_adapter *adapter, UINT ordinal);
+/* The adapter has power again. */
+void refkmd_wake_nodes(struct refkmd_adapter *adapter);
 
 /* A reset has taken all that was handed over. Lists and suspensions of contexts stay. */
 void refkmd_forget_parked(struct refkmd_node *node);
