@@ -268,6 +268,155 @@ static void plant_present_fails(struct zoo_layer *layer)
     layer->ops.present_to_hw_queue = present_fails;
 }
 
+/* ---- Two queues of a context ----------------------------------------------------------------- */
+
+/* A queue that lives, as the kernel has made it. */
+struct seen_queue {
+    uintptr_t queue, context; /* 0: free */
+    UINT64 fence_va;
+    uintptr_t fence;
+    UINT64 number; /* in the order of their making */
+    UINT64 last;   /* submitted to it */
+};
+
+#define SEEN_QUEUES 64u /* at one time; of more than that nothing is known */
+_Static_assert(SEEN_QUEUES * sizeof(struct seen_queue) <=
+                   sizeof(((struct zoo_layer *)0)->memory.words),
+               "they stand in the layer's memory");
+
+static struct seen_queue *seen_queues(struct zoo_layer *layer)
+{
+    return (struct seen_queue *)layer->memory.words;
+}
+
+/* NULL: it is not known, or queue is 0 and there is no room. */
+static struct seen_queue *find_queue(struct zoo_layer *layer, uintptr_t queue)
+{
+    for (size_t i = 0; i < SEEN_QUEUES; i++) {
+        if (seen_queues(layer)[i].queue == queue)
+            return &seen_queues(layer)[i];
+    }
+    return NULL;
+}
+
+static struct seen_queue *newest_of(struct zoo_layer *layer, uintptr_t context)
+{
+    struct seen_queue *newest = NULL;
+
+    for (size_t i = 0; i < SEEN_QUEUES; i++) {
+        struct seen_queue *seen = &seen_queues(layer)[i];
+
+        if (seen->queue && seen->context == context && (!newest || seen->number > newest->number))
+            newest = seen;
+    }
+    return newest;
+}
+
+static NTSTATUS see_queue(struct miniport *self, HANDLE context, DXGKARG_CREATEHWQUEUE *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    struct seen_queue *seen = find_queue(layer, 0);
+    NTSTATUS status = miniport_forward_create_hw_queue(self, context, arg);
+
+    if (NT_SUCCESS(status) && seen)
+        *seen = (struct seen_queue){.queue = (uintptr_t)arg->hHwQueue,
+                                    .context = (uintptr_t)context,
+                                    .fence_va = arg->HwQueueProgressFenceGPUVirtualAddress,
+                                    .fence = (uintptr_t)arg->HwQueueProgressFenceCPUVirtualAddress,
+                                    .number = ++layer->calls};
+    return status;
+}
+
+static NTSTATUS forget_queue(struct miniport *self, HANDLE queue)
+{
+    struct seen_queue *seen = find_queue(zoo_layer_of(self), (uintptr_t)queue);
+
+    if (seen)
+        *seen = (struct seen_queue){0};
+    return miniport_forward_destroy_hw_queue(self, queue);
+}
+
+/* Keeps the progress fence where it keeps the context: that of the queue that was made last. */
+static NTSTATUS signal_newest(struct miniport *self, HANDLE object,
+                              const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    const struct seen_queue *seen = find_queue(layer, (uintptr_t)arg->hHwQueue);
+    const struct seen_queue *newest = seen ? newest_of(layer, seen->context) : NULL;
+    DXGKARG_SUBMITCOMMANDTOHWQUEUE as = *arg;
+
+    if (newest) {
+        as.HwQueueProgressFenceGpuVa = newest->fence_va;
+        as.HwQueueProgressFenceCpuVa = (void *)newest->fence;
+    }
+    return miniport_forward_submit_command_to_hw_queue(self, object, &as);
+}
+
+static void plant_signal_newest(struct zoo_layer *layer)
+{
+    layer->ops.create_hw_queue = see_queue;
+    layer->ops.destroy_hw_queue = forget_queue;
+    layer->ops.submit_command_to_hw_queue = signal_newest;
+}
+
+static NTSTATUS see_submission(struct miniport *self, HANDLE object,
+                               const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
+{
+    struct seen_queue *seen = find_queue(zoo_layer_of(self), (uintptr_t)arg->hHwQueue);
+
+    if (seen)
+        seen->last = arg->HwQueueProgressFenceId;
+    return miniport_forward_submit_command_to_hw_queue(self, object, arg);
+}
+
+/* Takes a context for suspended when the queue that it knows it by has come to an end. */
+static NTSTATUS look_at_newest(struct miniport *self, HANDLE object,
+                               const DXGKARG_SUSPENDCONTEXT *arg)
+{
+    const struct seen_queue *newest = newest_of(zoo_layer_of(self), (uintptr_t)arg->hContext);
+
+    return newest && *(const volatile UINT64 *)newest->fence >= newest->last
+               ? STATUS_SUCCESS
+               : miniport_forward_suspend_context(self, object, arg);
+}
+
+static void plant_look_at_newest(struct zoo_layer *layer)
+{
+    layer->ops.create_hw_queue = see_queue;
+    layer->ops.destroy_hw_queue = forget_queue;
+    layer->ops.submit_command_to_hw_queue = see_submission;
+    layer->ops.suspend_context = look_at_newest;
+}
+
+/* Takes the context for gone when one of its queues goes. */
+static NTSTATUS forget_queues(struct miniport *self, HANDLE queue)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    const struct seen_queue *seen = find_queue(layer, (uintptr_t)queue);
+    const uintptr_t context = seen ? seen->context : 0;
+
+    for (size_t i = 0; context && i < SEEN_QUEUES; i++) {
+        if (seen_queues(layer)[i].context == context)
+            seen_queues(layer)[i] = (struct seen_queue){0};
+    }
+    return miniport_forward_destroy_hw_queue(self, queue);
+}
+
+static NTSTATUS submit_to_seen(struct miniport *self, HANDLE object,
+                               const DXGKARG_SUBMITCOMMANDTOHWQUEUE *arg)
+{
+    return find_queue(zoo_layer_of(self), (uintptr_t)arg->hHwQueue)
+               ? miniport_forward_submit_command_to_hw_queue(self, object, arg)
+               : STATUS_SUCCESS;
+}
+
+static void plant_forget_queues(struct zoo_layer *layer)
+{
+    layer->ops.create_hw_queue = see_queue;
+    layer->ops.destroy_hw_queue = forget_queues;
+    layer->ops.submit_command_to_hw_queue = submit_to_seen;
+}
+
 /* clang-format off */
 #define QUEUES "hardware-queues=yes presents=no"
 #define PRESENTS "hardware-queues=yes presents=yes present-by=present"
@@ -302,6 +451,15 @@ const struct zoo_defect zoo_queue_defects[] = {
           "calls the cause of a hang collateral damage", .focus = QUEUES " incidents=yes"),
     PLANT("QUEUE-order-kept", ZOO_GPUMMU, "HWQ-023", plant_keep_order,
           "takes lists of contexts and runs what comes", .focus = QUEUES " context-lists=newest"),
+    PLANT("QUEUE-one-fence", ZOO_GPUMMU, "HWQ-007", plant_signal_newest,
+          "signals the progress fence of the context's newest queue for all of its queues",
+          .focus = QUEUES " queues-per-context=3 contexts=6"),
+    PLANT("QUEUE-suspends-one", ZOO_GPUMMU, "HWQ-018", plant_look_at_newest,
+          "takes a context for suspended when the newest of its queues has nothing to do",
+          .focus = QUEUES " queues-per-context=4 contexts=8 suspended-contexts=busy"),
+    PLANT("QUEUE-ends-all", ZOO_GPUMMU, "HWQ-006", plant_forget_queues,
+          "runs nothing of a context any more when one of its queues has been destroyed",
+          .focus = QUEUES " queues-per-context=3 contexts=6 renewals=yes"),
     PLANT("QUEUE-present-status", ZOO_GPUMMU, "PATCH-021", plant_present_fails,
           "fails PresentToHwQueue by a status that it does not have", .focus = PRESENTS),
     PLANT("QUEUE-present-one", ZOO_GPUMMU, "content", plant_present_one_rectangle,

@@ -670,11 +670,19 @@ NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const 
 /*
  * The same on a node with hardware queues (vidmm_config.hardware_queues), where the client makes
  * the queue of the context: submissions before are STATUS_INVALID_PARAMETER. A context has one at a
- * time. STATUS_NOT_SUPPORTED: the node has no queues.
+ * time; vidmm_hw_context_share() gives contexts for more. STATUS_NOT_SUPPORTED: the node has no
+ * queues.
  */
 NTSTATUS vidmm_hw_context_create(struct vidmm_device *device, unsigned node,
                                  const void *private_data, uint32_t private_data_bytes,
                                  struct vidmm_context **out_context);
+/*
+ * A context for one more hardware queue of the driver's context that another context has: as from
+ * vidmm_hw_context_create(), the client makes its queue. What goes to one of the queues is in the
+ * order of that queue, beside the others. It is destroyed before the context that was made first.
+ * STATUS_NOT_SUPPORTED: the node has no queues.
+ */
+NTSTATUS vidmm_hw_context_share(struct vidmm_context *with, struct vidmm_context **out_context);
 bool vidmm_has_hw_queues(const struct vidmm *vidmm, unsigned node);
 /*
  * DxgkDdiCreateHwQueue of such a context, with the client's flags. The driver may change

@@ -921,6 +921,7 @@ static const char *const covered_elsewhere[] = {
     "vidmm_process_node_counts",
     /* work/hw_queue_test.c does it with these. */
     "vidmm_hw_context_create",
+    "vidmm_hw_context_share",
     "vidmm_has_hw_queues",
     "vidmm_hw_queue_create",
     "vidmm_hw_queue_destroy",

@@ -14,8 +14,8 @@
 
 static bool can_run(const struct vidsch_packet *packet)
 {
-    return packet->progress_id && !packet->has_failed && packet->context->suspension == RESUMED &&
-           packet->context->driver_handle;
+    return packet->progress_id && !packet->has_failed &&
+           packet->context->first->suspension == RESUMED && packet->context->first->driver_handle;
 }
 
 /* The first two contexts, from the oldest packet on or from the newest. */
@@ -29,9 +29,9 @@ static void find_contexts(const struct node *node, bool is_from_newest,
         const struct vidsch_packet *packet =
             list_entry((struct list *)(uintptr_t)link, struct vidsch_packet, node);
 
-        if (!can_run(packet) || packet->context == out[0])
+        if (!can_run(packet) || packet->context->first == out[0])
             continue;
-        out[out[0] ? 1 : 0] = packet->context;
+        out[out[0] ? 1 : 0] = packet->context->first;
     }
 }
 

@@ -32,7 +32,7 @@ static bool has_left(const struct list *submitted)
     const struct vidsch_packet *packet;
 
     list_for_each (packet, submitted, struct vidsch_packet, node) {
-        if (packet->context->suspension != SUSPENDED)
+        if (packet->context->first->suspension != SUSPENDED)
             return false;
     }
     return true;
@@ -190,7 +190,7 @@ static uint64_t oldest_serial(const struct node *node)
     const struct vidsch_packet *packet;
 
     list_for_each (packet, &node->submitted, struct vidsch_packet, node) {
-        if (!packet->has_failed && packet->context->suspension != SUSPENDED)
+        if (!packet->has_failed && packet->context->first->suspension != SUSPENDED)
             return packet->serial;
     }
     return 0;
@@ -263,7 +263,7 @@ static const char *explain_node(const struct vidsch *vidsch, unsigned node_index
         return "HWQ-016";
     }
     list_for_each (packet, &node->submitted, struct vidsch_packet, node) {
-        if (packet->has_failed || packet->context->suspension == SUSPENDED)
+        if (packet->has_failed || packet->context->first->suspension == SUSPENDED)
             continue;
         if (packet->progress_id) {
             snprintf(text, size,

@@ -10,6 +10,9 @@
  * when nothing keeps it back any more, whether its suspension was acknowledged or not; the number
  * of the suspension tells a late acknowledgement from that of the next one.
  *
+ * The driver suspends its context, with all queues of that: so it is asked to when each of them is
+ * kept back, and to resume as soon as one of them is not. The first context has the state.
+ *
  * Source     contract.md HWQ-016..HWQ-018.
  */
 #include "vidsch/vidsch_private.h"
@@ -37,7 +40,7 @@ static bool can_suspend(const struct vidsch_context *context)
 
     return leaves_room_for_paging(context->vidsch, context->node) &&
            context->vidsch->config.suspends != VIDSCH_SUSPENDS_NONE && context->progress &&
-           context->driver_handle && !context->is_invalid &&
+           context->first->driver_handle && !context->first->is_invalid &&
            miniport_has(miniport, MINIPORT_DDI_SuspendContext) &&
            miniport_has(miniport, MINIPORT_DDI_ResumeContext);
 }
@@ -73,15 +76,37 @@ static void suspend(struct vidsch_context *context)
     }
 }
 
+static bool is_kept_back(const struct vidsch_context *context)
+{
+    return context->holds || context->vidsch->gate != VIDSCH_OPEN;
+}
+
+/* With its other queues. out_is_busy: the driver has work of one of them. */
+static bool are_all_kept_back(const struct vidsch_context *first, bool *out_is_busy)
+{
+    const struct vidsch_context *context;
+
+    *out_is_busy = false;
+    list_for_each (context, &first->vidsch->contexts, struct vidsch_context, link) {
+        if (context->first != first)
+            continue;
+        if (!is_kept_back(context))
+            return false;
+        if (context->outstanding != list_count(&context->queue))
+            *out_is_busy = true;
+    }
+    return true;
+}
+
 void vidsch_keep_off(struct vidsch_context *context)
 {
     const enum vidsch_suspends suspends = context->vidsch->config.suspends;
-    const bool is_busy = context->outstanding != list_count(&context->queue);
+    bool is_busy;
 
-    if (!can_suspend(context) ||
-        (suspends == VIDSCH_SUSPENDS_BUSY && (!is_busy || context->suspension != RESUMED)))
+    if (!can_suspend(context) || !are_all_kept_back(context->first, &is_busy) ||
+        (suspends == VIDSCH_SUSPENDS_BUSY && (!is_busy || context->first->suspension != RESUMED)))
         return;
-    suspend(context);
+    suspend(context->first);
 }
 
 void vidsch_resume(struct vidsch_context *context)
@@ -103,8 +128,8 @@ void vidsch_resume(struct vidsch_context *context)
 
 void vidsch_let_on(struct vidsch_context *context)
 {
-    if (context->suspension != RESUMED && !context->holds && context->vidsch->gate == VIDSCH_OPEN)
-        vidsch_resume(context);
+    if (context->first->suspension != RESUMED && !is_kept_back(context))
+        vidsch_resume(context->first);
 }
 
 void vidsch_keep_all_off(struct vidsch *vidsch)

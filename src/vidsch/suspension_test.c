@@ -216,7 +216,7 @@ static void stage_init(struct stage *stage, enum vidsch_suspends suspends, enum 
 static void stage_fini(struct stage *stage)
 {
     vidsch_check(stage->vidsch);
-    for (unsigned i = 0; i < QUEUES; i++)
+    for (unsigned i = QUEUES; i-- > 0;) /* who shares goes first */
         vidsch_context_destroy(stage->contexts[i]);
     vidsch_destroy(stage->vidsch);
 }
@@ -320,6 +320,105 @@ static void contexts_may_be_suspended_for_each_reason_and_at_their_end(void **st
     vidsch_set_gate(stage.vidsch, VIDSCH_CLOSED);
     vidsch_context_leave(stage.contexts[1]); /* nobody can wait for it */
     expect_log(&stage, "Sa3 Sb2 Rb ");
+    stage_fini(&stage);
+}
+
+/* 'c' is for a second queue of the driver's context a. */
+static void stage_init_shared(struct stage *stage, enum vidsch_suspends suspends,
+                              enum vidsch_lists lists)
+{
+    stage_init(stage, suspends, lists);
+    vidsch_context_share(stage->contexts[2], stage->contexts[0]);
+    vidsch_context_set_queue(stage->contexts[2], &stage->values[2]);
+}
+
+static void queues_of_a_context_are_suspended_together(void **state)
+{
+    struct test_packet p[4];
+    struct stage stage;
+
+    stage_init_shared(&stage, VIDSCH_SUSPENDS_BUSY, VIDSCH_LISTS_NONE);
+    send(&stage, 0, &p[0], 'A');
+    send(&stage, 0, &p[1], 'B');
+    vidsch_context_hold(stage.contexts[2]); /* the other one is not kept back */
+    expect_log(&stage, "A B ");
+    send(&stage, 2, &p[2], 'C');
+    vidsch_context_hold(stage.contexts[0]);
+    expect_log(&stage, "Sa1 ");
+    assert_false(vidsch_context_is_quiet(stage.contexts[0]));
+    acknowledge(&stage, 0, 1);
+    assert_true(vidsch_context_is_quiet(stage.contexts[0]));
+    vidsch_context_release(stage.contexts[2]);
+    expect_log(&stage, "Ra C ");
+    assert_false(vidsch_context_is_quiet(stage.contexts[0]));
+    vidsch_context_hold(stage.contexts[2]);
+    expect_log(&stage, "Sa2 ");
+    acknowledge(&stage, 0, 2);
+    vidsch_context_release(stage.contexts[0]);
+    vidsch_context_release(stage.contexts[2]);
+    expect_log(&stage, "Ra ");
+
+    /* Each has an order of its own. */
+    finish(&stage, 2, &p[2]);
+    finish(&stage, 0, &p[0]);
+    finish(&stage, 0, &p[1]);
+    expect_log(&stage, "-C -A -B ");
+    stage_fini(&stage);
+}
+
+static void a_queue_that_leaves_does_not_suspend_the_others(void **state)
+{
+    struct test_packet p[2];
+    struct stage stage;
+
+    stage_init_shared(&stage, VIDSCH_SUSPENDS_ALL, VIDSCH_LISTS_NONE);
+    send(&stage, 2, &p[0], 'A');
+    vidsch_context_leave(stage.contexts[0]);
+    vidsch_context_left(stage.contexts[0]);
+    send(&stage, 2, &p[1], 'B');
+    expect_log(&stage, "A B ");
+    stage.suspends = STATUS_SUCCESS;
+    vidsch_context_hold(stage.contexts[2]);
+    vidsch_context_set_queue(stage.contexts[0], &stage.values[0]); /* it goes on with both */
+    vidsch_context_release(stage.contexts[2]);
+    finish(&stage, 2, &p[1]);
+    expect_log(&stage, "Sa1 Ra -A -B ");
+    stage_fini(&stage);
+}
+
+static void queues_of_a_context_are_one_entry_of_a_list(void **state)
+{
+    struct test_packet p[3];
+    struct stage stage;
+
+    stage_init_shared(&stage, VIDSCH_SUSPENDS_NONE, VIDSCH_LISTS_OLDEST);
+    send(&stage, 2, &p[0], 'A');
+    send(&stage, 0, &p[1], 'B');
+    send(&stage, 1, &p[2], 'C');
+    expect_log(&stage, "A [a-] B C [ab] ");
+    finish(&stage, 2, &p[0]);
+    finish(&stage, 0, &p[1]);
+    finish(&stage, 1, &p[2]);
+    expect_log(&stage, "-A -B [b-] -C [--] ");
+    stage_fini(&stage);
+}
+
+static void all_queues_of_a_context_are_invalid(void **state)
+{
+    struct test_packet p[3];
+    struct stage stage;
+
+    stage_init_shared(&stage, VIDSCH_SUSPENDS_NONE, VIDSCH_LISTS_NONE);
+    send(&stage, 0, &p[0], 'A');
+    send(&stage, 2, &p[1], 'B');
+    send(&stage, 1, &p[2], 'C');
+    vidsch_context_invalidate(stage.contexts[0]);
+    expect_log(&stage, "A B C !A !B ");
+    assert_true(vidsch_context_is_invalid(stage.contexts[2]));
+    assert_false(vidsch_context_is_invalid(stage.contexts[1]));
+    send(&stage, 2, &p[1], 'D');
+    finish(&stage, 1, &p[2]); /* it retires in its turn */
+    expect_log(&stage, "-C !D ");
     stage_fini(&stage);
 }
 
@@ -734,6 +833,10 @@ int main(void)
         cmocka_unit_test(a_held_context_is_suspended_and_quiet_while_the_driver_has_its_work),
         cmocka_unit_test(a_late_acknowledgement_is_not_that_of_the_next_suspension),
         cmocka_unit_test(contexts_may_be_suspended_for_each_reason_and_at_their_end),
+        cmocka_unit_test(queues_of_a_context_are_suspended_together),
+        cmocka_unit_test(a_queue_that_leaves_does_not_suspend_the_others),
+        cmocka_unit_test(queues_of_a_context_are_one_entry_of_a_list),
+        cmocka_unit_test(all_queues_of_a_context_are_invalid),
         cmocka_unit_test(a_driver_that_refuses_ends_the_work_first),
         cmocka_unit_test(a_driver_that_does_not_resume_is_in_error),
         cmocka_unit_test(

@@ -120,6 +120,7 @@ NTSTATUS vidsch_context_create(struct vidsch *vidsch, unsigned node, bool is_pag
     context->vidsch = vidsch;
     context->node = node;
     context->is_paging = is_paging;
+    context->first = context;
     list_init(&context->ready);
     list_init(&context->queue);
     list_push_back(&vidsch->contexts, &context->link);
@@ -146,10 +147,19 @@ void vidsch_context_set_queue(struct vidsch_context *context, const volatile uin
     context->progress = progress;
     context->reached = *progress;
     context->vidsch->nodes[context->node].queue_count++;
-    if (!context->has_left)
+    if (!context->has_left) {
+        vidsch_let_on(context);
         return;
+    }
     context->has_left = false;
     vidsch_context_release(context);
+}
+
+void vidsch_context_share(struct vidsch_context *context, struct vidsch_context *first)
+{
+    ASSERT(!context->progress && vidsch_context_is_idle(context) && !context->driver_handle);
+    ASSERT(first->first == first && first->node == context->node);
+    context->first = first;
 }
 
 void vidsch_context_set_handles(struct vidsch_context *context, HANDLE drivers, HANDLE systems)
@@ -164,8 +174,8 @@ void vidsch_context_leave(struct vidsch_context *context)
     ASSERT(vidsch_context_is_idle(context));
     vidsch_switch_contexts(context->vidsch, context->node);
     vidsch_context_hold(context);
-    if (context->suspension == SUSPENDING)
-        vidsch_resume(context);
+    if (context->first->suspension == SUSPENDING)
+        vidsch_resume(context->first);
 }
 
 void vidsch_context_left(struct vidsch_context *context)
@@ -194,7 +204,8 @@ bool vidsch_context_is_idle(const struct vidsch_context *context)
 
 bool vidsch_context_is_quiet(const struct vidsch_context *context)
 {
-    return context->suspension == SUSPENDED || context->outstanding == list_count(&context->queue);
+    return context->first->suspension == SUSPENDED ||
+           context->outstanding == list_count(&context->queue);
 }
 
 uint64_t vidsch_context_submitted(const struct vidsch_context *context)
@@ -240,7 +251,7 @@ void vidsch_context_hold(struct vidsch_context *context)
     }
     vidsch_keep_off(context);
     /* A DPC came in the call, or what failed behind the context's packets can retire now. */
-    if (context->vidsch->run_again || context->suspension == SUSPENDED)
+    if (context->vidsch->run_again || context->first->suspension == SUSPENDED)
         vidsch_run(context->vidsch);
 }
 
@@ -394,7 +405,7 @@ static void submit_one(struct vidsch *vidsch, unsigned node_index, struct list *
         node->progress += (uint32_t)(packet->fence_id - (uint32_t)node->progress);
         packet->progress_id = node->progress;
     }
-    if (context->is_invalid && !packet->is_cancelled)
+    if (context->first->is_invalid && !packet->is_cancelled)
         vidsch_cancel(packet, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
     if (packet->is_cancelled)
         packet->has_failed = true; /* it retires in its turn */
@@ -481,7 +492,7 @@ static struct vidsch_packet *first_ended(const struct node *node)
         bool is_complete = is_by_fence ? !is_after(packet->fence_id, node->completed_id)
                                        : packet->progress_id <= packet->context->reached;
 
-        const bool is_suspended = packet->context->suspension == SUSPENDED;
+        const bool is_suspended = packet->context->first->suspension == SUSPENDED;
         const bool is_in_turn =
             is_first && (!is_suspended || packet->node.prev == &node->submitted);
 
@@ -814,13 +825,13 @@ static void tell_recorded(struct vidsch *vidsch)
 
 void vidsch_context_invalidate(struct vidsch_context *context)
 {
-    context->is_invalid = context->vidsch->has_invalid = true;
+    context->first->is_invalid = context->vidsch->has_invalid = true;
     vidsch_run(context->vidsch);
 }
 
 bool vidsch_context_is_invalid(const struct vidsch_context *context)
 {
-    return context->is_invalid;
+    return context->first->is_invalid;
 }
 
 static struct vidsch_packet *first_invalid(const struct node *node)
@@ -828,7 +839,7 @@ static struct vidsch_packet *first_invalid(const struct node *node)
     struct vidsch_packet *packet;
 
     list_for_each (packet, &node->submitted, struct vidsch_packet, node) {
-        if (packet->context->is_invalid)
+        if (packet->context->first->is_invalid)
             return packet;
     }
     return NULL;

@@ -13,7 +13,8 @@
  * Queues     A context may have a hardware queue (vidsch_context_set_queue()): its packets go to
  *            that, up to the node's limit, and each is complete when the queue's progress fence, a
  *            value in memory, has the packet's id. They complete in their order within the queue,
- *            and in any order beside those of other queues. Ids of all queues of a node are
+ *            and in any order beside those of other queues, be these of the same context of the
+ *            driver's (vidsch_context_share()) or of others. Ids of all queues of a node are
  *            different; the low half of one is the node's fence id. A node with queues is not
  *            preempted. A reset of its engine costs contexts, not packets. What keeps work of a
  *            context with a queue back may suspend the context (vidsch_config.suspends).
@@ -183,6 +184,12 @@ bool vidsch_context_is_idle(const struct vidsch_context *context);
  * whose queue has left goes on.
  */
 void vidsch_context_set_queue(struct vidsch_context *context, const volatile uint64_t *progress);
+/*
+ * The new context, which has no queue yet, is for one more queue of the driver's context that first
+ * is for: they are suspended, listed and invalid together, and each has an order of its own. The
+ * first one goes last.
+ */
+void vidsch_context_share(struct vidsch_context *context, struct vidsch_context *first);
 /* The driver's name for the context, by which it is suspended, and the system's. */
 void vidsch_context_set_handles(struct vidsch_context *context, HANDLE drivers, HANDLE systems);
 /*

@@ -120,6 +120,11 @@ struct vidsch_context {
     const volatile uint64_t *progress; /* of its hardware queue; NULL: it has none */
     uint64_t reached;                  /* ... as it was looked at last */
     bool has_left;                     /* it had one, and is held until it has another one */
+    /*
+     * The first context of those whose queues are of one context of the driver's: itself, or
+     * another one. What follows is the driver's context's, and the first one has it.
+     */
+    struct vidsch_context *first;
     HANDLE driver_handle, system_handle;
     enum suspension suspension;
     uint64_t suspend_fence;  /* of the last suspension, */

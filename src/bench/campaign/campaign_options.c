@@ -381,22 +381,34 @@ static bool draw_dma_size(struct drawing *drawing, struct rng *rng, uint64_t *nu
     return true;
 }
 
-/* Somebody says so, last of all the focus: no seed draws it. */
-static bool has_hardware_queues(const struct campaign_draw *draw)
+bool campaign_has_hardware_queues(const struct campaign_options *options,
+                                  const struct workload *workload)
 {
-    const char *queues = campaign_setting(draw->options, "hardware-queues");
-    const char *focus = draw->options->focus;
+    const char *queues = campaign_setting(options, "hardware-queues");
+    const char *focus = options->focus;
     struct campaign_focus_word word;
     bool has_queues;
 
-    if (!queues)
-        queues = workload_option(draw->workload, "hardware-queues");
+    if (!queues && workload)
+        queues = workload_option(workload, "hardware-queues");
     has_queues = queues && strcmp(queues, "yes") == 0;
     while (campaign_focus_next(&focus, &word)) {
         if (word.place == workload_option_place("hardware-queues"))
             has_queues = strcmp(word.value, "yes") == 0;
     }
     return has_queues;
+}
+
+static bool has_hardware_queues(const struct campaign_draw *draw)
+{
+    return campaign_has_hardware_queues(draw->options, draw->workload);
+}
+
+static bool draw_queues(struct drawing *drawing, struct rng *rng, uint64_t *number)
+{
+    if (has_hardware_queues(drawing->draw) && rng_chance(rng, 1, 2))
+        *number = 2 + rng_below(rng, 3);
+    return true;
 }
 
 /* Without hardware queues no band is told to anybody. */

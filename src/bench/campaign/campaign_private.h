@@ -84,6 +84,9 @@ struct campaign_draw {
 void campaign_draw_init(struct campaign_draw *draw, const struct campaign_options *options,
                         uint64_t seed, const struct workload *workload);
 
+/* Somebody says so, last of all the focus: no seed draws it. workload may be NULL. */
+bool campaign_has_hardware_queues(const struct campaign_options *options,
+                                  const struct workload *workload);
 bool campaign_driver_has_level(const struct run_driver *driver, enum run_model model,
                                unsigned wddm);
 

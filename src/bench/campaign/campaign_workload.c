@@ -137,6 +137,18 @@ static bool draws_monitors(uint64_t seed, const struct campaign_options *options
            rng_chance(&rng, 1, 2);
 }
 
+/* Contexts of a device meet on a node, where each has a hardware queue. */
+static void draw_queues(uint64_t seed, struct settings *settings)
+{
+    struct rng rng;
+
+    campaign_stream_of(seed, STREAM_CONTEXTS, &rng);
+    if (!rng_chance(&rng, 2, 3))
+        return;
+    set(settings, "contexts", 2 + rng_below(&rng, 4));
+    set(settings, "nodes", 1 + rng_below(&rng, 2));
+}
+
 bool campaign_draw_workload(uint64_t seed, const struct campaign_options *options,
                             struct workload **out, struct workload_error *error)
 {
@@ -156,6 +168,8 @@ bool campaign_draw_workload(uint64_t seed, const struct campaign_options *option
         set(&settings, "large", 16 * MiB + campaign_magnitude(&rng, 1, 256) * 64 * KiB);
     if (draws_monitors(seed, options))
         set_flag(&settings, "monitors", true);
+    if (options && campaign_has_hardware_queues(options, NULL))
+        draw_queues(seed, &settings);
     if (options && options->focus)
         set_focus(&settings, options->focus);
     return workload_generate("random", settings.pointers, settings.count, out, error);

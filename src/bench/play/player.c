@@ -284,6 +284,11 @@ void player_give_up(struct player *player)
     player->needs_pump = true;
 }
 
+static bool is_any(const struct player *player, uint32_t id, const void *choice)
+{
+    return true;
+}
+
 bool player_take_down(struct player *player)
 {
     const struct workload *workload = player->workload;
@@ -306,9 +311,7 @@ bool player_take_down(struct player *player)
     }
     if (!player_wait_idle(player))
         return false;
-    for (uint32_t i = 0; i < workload->context_count; i++) {
-        player_context_destroy(&player->contexts[i]);
-    }
+    player_destroy_contexts(player, is_any, NULL);
     if (!player_wait_idle(player)) /* what the driver had for its contexts */
         return false;
     for (uint32_t i = 0; i < workload->device_count; i++) {

@@ -177,11 +177,28 @@ bool player_context_close(struct player *player, struct player_context *context)
     return true;
 }
 
-void player_context_destroy(struct player_context *context)
+static void destroy(struct player_context *context)
 {
     if (context->kernels)
         vidmm_context_destroy(context->kernels);
     if (context->handle)
         vidmm_context_destroy(context->handle);
-    context->kernels = context->handle = NULL;
+    if (context->former)
+        vidmm_context_destroy(context->former);
+    context->kernels = context->handle = context->former = NULL;
+}
+
+/* Who made the driver's context goes last. */
+void player_destroy_contexts(struct player *player,
+                             bool (*is_chosen)(const struct player *player, uint32_t id,
+                                               const void *choice),
+                             const void *choice)
+{
+    for (unsigned goes_first = 0; goes_first < 2; goes_first++) {
+        for (uint32_t i = 0; i < player->workload->context_count; i++) {
+            if ((player_first_context(player, i) == i) == goes_first &&
+                is_chosen(player, i, choice))
+                destroy(&player->contexts[i]);
+        }
+    }
 }

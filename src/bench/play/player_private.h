@@ -110,6 +110,7 @@ struct submission {
 
 struct player_context {
     struct vidmm_context *handle;
+    struct vidmm_context *former; /* an invalid one, which goes when no other one has its queues */
     /* Where the kernel draws its presents; NULL: not yet, or never. */
     struct vidmm_context *kernels;
     uint32_t id, device, process;
@@ -238,8 +239,8 @@ struct player {
     struct machine_event watchdog;
     struct player_preemptions preemptions;
     uint64_t next_calibration_ns;
-    struct machine_event removal;    /* of a `remove` line */
     bool shares_components;          /* another driver needs what the driver shares with it */
+    struct machine_event removal;    /* of a `remove` line */
     struct nt_deferred late_removal; /* that came amid a call of the driver */
     bool is_asleep;                  /* the GPU, since a `power` line */
 };
@@ -362,8 +363,11 @@ NTSTATUS player_context_open(struct player *player, uint32_t id);
 /* Notes the longest command of each context, before any is opened. */
 void player_measure_commands(struct player *player);
 bool player_context_close(struct player *player, struct player_context *context);
-/* It is closed: nothing of it runs. */
-void player_context_destroy(struct player_context *context);
+/* Those that are chosen, which are closed: nothing of them runs. */
+void player_destroy_contexts(struct player *player,
+                             bool (*is_chosen)(const struct player *player, uint32_t id,
+                                               const void *choice),
+                             const void *choice);
 /* An allocation of the player's own, in system memory by preference: no line names it. */
 NTSTATUS player_own_allocation(struct player *player, const struct player_context *context,
                                uint64_t bytes, struct vidmm_allocation **out_allocation);
@@ -390,6 +394,8 @@ bool player_wait_request(struct player *player);
 
 /* ---- player_make.c --------------------------------------------------------------------------- */
 
+/* The context whose driver's context it is to have: itself, or one that was declared before. */
+uint32_t player_first_context(const struct player *player, uint32_t id);
 /* The manager's context, without a ring. */
 NTSTATUS player_context_make(struct player *player, uint32_t id);
 
@@ -472,14 +478,14 @@ void player_stop_preemptions(struct player *player);
 void player_preempt_when_due(struct player *player);
 /* Between two lines of the workload: the clock of each node, the first time at once. */
 void player_calibrate_when_due(struct player *player);
+/* Between two lines, too: another driver begins or ends to need the components that are shared. */
+void player_share_components(struct player *player);
 
 /* Whether or not it is time for one: how full local memory is goes to the samples of the result. */
 void player_take_sample(struct player *player);
 
 /* ---- player_objects.c: nothing here waits ---------------------------------------------------- */
 
-/* Between two lines, too: another driver begins or ends to need the components that are shared. */
-void player_share_components(struct player *player);
 /* Fresh names for the content of a range. */
 uint64_t player_take_tags(struct player *player, uint64_t offset, uint64_t bytes);
 /*

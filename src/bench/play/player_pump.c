@@ -446,22 +446,55 @@ static bool pump_context(struct player *player, struct player_context *context)
     return did;
 }
 
+static bool is_invalid(const struct vidmm_context *handle)
+{
+    return handle && vidmm_context_is_invalid(handle);
+}
+
+/* Another one's handle is of a queue of the context, which is invalid. */
+static bool has_invalid_sharer(const struct player *player, uint32_t first)
+{
+    for (uint32_t c = 0; c < player->workload->context_count; c++) {
+        if (c != first && player_first_context(player, c) == first &&
+            is_invalid(player->contexts[c].handle))
+            return true;
+    }
+    return false;
+}
+
+static void drop_former(struct player *player, uint32_t c)
+{
+    struct player_context *context = &player->contexts[c];
+
+    if (!context->former || has_invalid_sharer(player, c))
+        return;
+    vidmm_context_destroy(context->former);
+    context->former = NULL;
+}
+
 /*
  * Another context takes the place and the ring of one that is invalid (HWQ-020). Where there is no
- * memory for it, the work of the former one fails once more, and so on.
+ * memory for it, the work of the former one fails once more, and so on. The first one of those that
+ * share the driver's context is made first, and the former one goes last.
  */
 static void renew_invalid(struct player *player, uint32_t device)
 {
     for (uint32_t c = 0; c < player->workload->context_count; c++) {
         struct player_context *context = &player->contexts[c];
+        const uint32_t first = player_first_context(player, c);
         struct vidmm_context *former = context->handle;
 
-        if (context->device != device || !former || !vidmm_context_is_invalid(former))
+        if (context->device != device || !is_invalid(former) || context->former ||
+            (first != c && is_invalid(player->contexts[first].handle) &&
+             !player->contexts[first].former))
             continue;
-        if (NT_SUCCESS(player_context_make(player, c)))
-            vidmm_context_destroy(former);
-        else
+        if (!NT_SUCCESS(player_context_make(player, c))) {
             context->handle = former;
+            continue;
+        }
+        context->former = former;
+        drop_former(player, c);
+        drop_former(player, first);
     }
 }
 

@@ -20,11 +20,18 @@ static bool is_of_device(const struct player *player, const struct renewal *rene
                : renewal->kind == WORKLOAD_RENEW_DEVICE && device == renewal->device;
 }
 
+/* With the context go those whose queues are of its driver's context. */
 static bool is_of_context(const struct player *player, const struct renewal *renewal,
                           uint32_t context)
 {
     return context == renewal->context ||
+           player_first_context(player, context) == renewal->context ||
            is_of_device(player, renewal, player->workload->contexts[context].device);
+}
+
+static bool is_renewed(const struct player *player, uint32_t context, const void *choice)
+{
+    return is_of_context(player, choice, context);
 }
 
 /*
@@ -50,14 +57,11 @@ static bool wait_for_sharers(struct player *player, const struct renewal *renewa
 static bool end_contexts(struct player *player, const struct renewal *renewal)
 {
     for (uint32_t i = 0; i < player->workload->context_count; i++) {
-        struct player_context *context = &player->contexts[i];
-
-        if (!is_of_context(player, renewal, i))
-            continue;
-        if (!player_context_close(player, context))
+        if (is_of_context(player, renewal, i) &&
+            !player_context_close(player, &player->contexts[i]))
             return false;
-        player_context_destroy(context);
     }
+    player_destroy_contexts(player, is_renewed, renewal);
     return true;
 }
 

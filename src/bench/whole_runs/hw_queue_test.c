@@ -2,6 +2,7 @@
 #include "bench/whole_runs/test_run.h"
 
 static struct {
+    unsigned contexts; /* of the driver's, for queues */
     unsigned created, destroyed, submitted, by_fence, metadata, resets;
     unsigned banded, scheduled, bands, logged;
     unsigned suspended, suspended_at_once, resumed, engine_resets, engine_resumptions;
@@ -31,6 +32,12 @@ static NTSTATUS see_log(struct miniport *self, HANDLE object,
 {
     seen.logged++;
     return miniport_forward_set_scheduling_log_buffer(self, object, arg);
+}
+
+static NTSTATUS see_context(struct miniport *self, HANDLE object, DXGKARG_CREATECONTEXT *arg)
+{
+    seen.contexts += arg->Flags.HwQueueSupported;
+    return miniport_forward_create_context(self, object, arg);
 }
 
 static NTSTATUS see_create(struct miniport *self, HANDLE object, DXGKARG_CREATEHWQUEUE *arg)
@@ -129,6 +136,7 @@ static struct miniport *put_on_top(void *context, struct miniport *next)
     struct miniport *layer = NULL;
     struct miniport_ops *ops = test_put_layer(base_services_libc(), next, &layer);
 
+    ops->create_context = see_context;
     ops->create_hw_queue = see_create;
     ops->setup_priority_bands = see_bands;
     ops->set_context_scheduling_properties = see_properties;
@@ -147,9 +155,11 @@ static struct miniport *put_on_top(void *context, struct miniport *next)
     return layer;
 }
 
+#define MORE_CONTEXTS "context c3\ncontext c4\n"
+
 static void play(const char *is_on, const char *lines)
 {
-    char text[512];
+    char text[1024];
     struct workload *workload;
     struct run_config config;
     struct run_result *result;
@@ -157,8 +167,8 @@ static void play(const char *is_on, const char *lines)
     memset(&seen, 0, sizeof seen);
     snprintf(text, sizeof text,
              "drydock-case 1\noption timeout 300000\noption hardware-queues %s\n"
-             "context c0\ncontext c1\ncontext c2 node=1\nalloc a size=64K\n%s",
-             is_on, lines);
+             "context c0\ncontext c1\ncontext c2 node=1\n%salloc a size=64K\n%s",
+             is_on, strstr(is_on, "queues-per-context") ? MORE_CONTEXTS : "", lines);
     workload = test_parse(text);
     config = test_config(workload);
     config.add_layer = put_on_top;
@@ -210,6 +220,52 @@ static void a_context_that_comes_again_has_a_queue_again(void **state)
     assert_int_equal(seen.created, 3);
     assert_int_equal(seen.destroyed, 3);
     assert_int_equal(seen.submitted, 2);
+}
+
+#define TOGETHER "yes\noption queues-per-context 2"
+
+/* c0 and c1, and c3 and c4; c2 is on a node without queues. */
+static void contexts_are_queues_of_one_context_of_the_drivers(void **state)
+{
+    static const char lines[] =
+        "submit c0 duration=5000 a:w\nsubmit c1 duration=1000\nsubmit c3 duration=1000\nwait all\n"
+        "submit c0 duration=1000 a:rw\nwait c0\nsubmit c1 duration=1000 a:r\nwait all\n";
+
+    play(TOGETHER "\noption context-lists newest\noption suspended-contexts all", lines);
+    assert_int_equal(seen.contexts, 2);
+    assert_int_equal(seen.created, 4);
+    assert_int_equal(seen.destroyed, 4);
+    assert_int_equal(seen.submitted, 5);
+}
+
+static void a_queue_goes_alone_and_the_first_one_with_all_of_its_context(void **state)
+{
+    play(TOGETHER, "submit c0 duration=50000 a:w\nsubmit c1 duration=1000\nrenew c1\n"
+                   "submit c1 duration=1000\nwait all\n");
+    assert_int_equal(seen.contexts, 2);
+    assert_int_equal(seen.created, 5);
+    play(TOGETHER, "submit c0 duration=1000 a:w\nsubmit c1 duration=1000\nrenew c0\n"
+                   "submit c1 duration=1000 a:r\nsubmit c0 duration=1000\nwait all\n");
+    assert_int_equal(seen.contexts, 3);
+    assert_int_equal(seen.created, 6);
+    assert_int_equal(seen.destroyed, 6);
+}
+
+/* Whichever of them hangs, the driver's context is invalid with both. */
+static void a_hang_in_one_queue_is_one_of_its_context(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        play(TOGETHER,
+             i ? "hang 0\nsubmit c0 duration=1000 a:w\nsubmit c1 duration=1000\nwait all\n"
+                 "submit c0 duration=1000 a:w\nsubmit c1 duration=1000\nwait all\n"
+               : "hang 0\nsubmit c1 duration=1000 a:w\nsubmit c0 duration=1000\nwait all\n"
+                 "submit c0 duration=1000 a:w\nsubmit c1 duration=1000\nwait all\n");
+        assert_int_equal(seen.engine_resets, 1);
+        assert_int_equal(seen.resets, 0);
+        assert_int_equal(seen.contexts, 3);
+        assert_int_equal(seen.created, 6);
+        assert_int_equal(seen.destroyed, 6);
+    }
 }
 
 /* Its context ends, and another one, with a queue of its own, takes its place. */
@@ -295,6 +351,9 @@ int main(void)
         cmocka_unit_test(presents_go_to_the_queue_of_their_context),
         cmocka_unit_test(nobody_asks_where_the_system_does_not_enable_them),
         cmocka_unit_test(a_context_that_comes_again_has_a_queue_again),
+        cmocka_unit_test(contexts_are_queues_of_one_context_of_the_drivers),
+        cmocka_unit_test(a_queue_goes_alone_and_the_first_one_with_all_of_its_context),
+        cmocka_unit_test(a_hang_in_one_queue_is_one_of_its_context),
         cmocka_unit_test(a_hang_in_a_queue_resets_the_engine),
         cmocka_unit_test(where_the_engine_is_not_resumed_the_adapter_is_reset),
         cmocka_unit_test(contexts_are_suspended_in_front_of_a_sleep),

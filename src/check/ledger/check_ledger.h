@@ -107,6 +107,8 @@ struct check_context {
     DXGKARG_SETROOTPAGETABLE root;
 };
 
+#define CHECK_QUEUE_IDS 64u
+
 struct check_queue {
     struct check_object object;
     HANDLE kernel, context; /* the system's handle of it; the driver's of its context */
@@ -114,6 +116,8 @@ struct check_queue {
     const volatile uint64_t *progress; /* its fence: where the system sees it, */
     uint64_t progress_va;              /* and the GPU */
     uint64_t submitted, former;        /* the last id, and the one before */
+    uint64_t ids[CHECK_QUEUE_IDS];     /* the last ones, a ring */
+    uint64_t id_count;                 /* that were submitted */
     uint64_t seen;                     /* the value at the last report */
     uint64_t left_at;                  /* the value when its context was suspended */
 };

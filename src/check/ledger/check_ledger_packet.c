@@ -251,6 +251,7 @@ static void note_queued(const struct check_ledger *ledger, const struct check_pa
         return;
     queue->former = queue->submitted;
     queue->submitted = packet->progress;
+    queue->ids[queue->id_count++ % CHECK_QUEUE_IDS] = packet->progress;
 }
 
 static struct check_packet plain_packet(const DXGKARG_SUBMITCOMMAND *arg)

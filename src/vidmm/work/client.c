@@ -322,6 +322,7 @@ static NTSTATUS create_context(struct vidmm_device *device, unsigned node, enum 
         return STATUS_NO_MEMORY;
     }
     context->device = device;
+    context->first = context;
     context->node = node;
     context->is_gdi = is_gdi;
     context->is_for_queues = kind == CONTEXT_FOR_QUEUES;
@@ -388,6 +389,45 @@ NTSTATUS vidmm_hw_context_create(struct vidmm_device *device, unsigned node,
                           out_context);
 }
 
+NTSTATUS vidmm_hw_context_share(struct vidmm_context *with, struct vidmm_context **out_context)
+{
+    struct vidmm_context *first = with->first;
+    struct vidmm *vidmm = first->device->vidmm;
+    struct vidmm_context *context;
+    NTSTATUS status;
+
+    *out_context = NULL;
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
+    if (!hw_queues_are_on(vidmm, first->node))
+        return STATUS_NOT_SUPPORTED;
+    context = base_alloc(vidmm->services, sizeof *context);
+    if (!context)
+        return STATUS_NO_MEMORY;
+    context->device = first->device;
+    context->first = first;
+    context->node = first->node;
+    context->driver_context = first->driver_context;
+    context->info = first->info;
+    context->dma_segments = first->dma_segments;
+    context->is_for_queues = true;
+    list_init(&context->allocations);
+    status = vidsch_context_create(vidmm->vidsch, first->node, false, &context->scheduler);
+    if (!NT_SUCCESS(status)) {
+        base_free(vidmm->services, context, sizeof *context);
+        return status;
+    }
+    vidsch_context_share(context->scheduler, first->scheduler);
+    for (unsigned i = 0; i < first->device->process->space.hold_count; i++)
+        vidsch_context_hold(context->scheduler);
+    first->sharers++;
+    list_push_back(&first->device->contexts, &context->link);
+    if (notes_are_heard(vidmm))
+        note_context(context, true);
+    *out_context = context;
+    return STATUS_SUCCESS;
+}
+
 NTSTATUS vidmm_gdi_context_create(struct vidmm_device *device, unsigned node,
                                   struct vidmm_context **out_context)
 {
@@ -401,12 +441,15 @@ void vidmm_context_destroy(struct vidmm_context *context)
 {
     struct vidmm *vidmm = context->device->vidmm;
 
-    ASSERT(!context->tile_update_count);
+    ASSERT(!context->tile_update_count && !context->sharers);
     null_contexts_forget(vidmm, context);
     companion_destroy(context);
     dma_buffers_free(context);
     hw_queue_destroy(context);
-    destroy_in_driver(vidmm, context->driver_context);
+    if (context->first == context)
+        destroy_in_driver(vidmm, context->driver_context);
+    else
+        context->first->sharers--;
     context_allocations_drop(vidmm, &context->allocations);
     /*
      * The driver destroys allocations from in the call, which may hold the contexts of the space.

@@ -3,7 +3,8 @@
  *
  * Place      vidmm. Made and destroyed by submit.c; the rest of the manager reads them.
  * Model      A process has an address space and devices; a device has allocations, contexts and a
- *            paging fence; a context submits to one node.
+ *            paging fence; a context submits to one node. Contexts that share a context of the
+ *            driver's have a hardware queue each; the first of them knows the driver's.
  * Ownership  The client's, until vidmm_process_destroy() and its like; an object that still has
  *            work goes when that has ended.
  */
@@ -58,13 +59,15 @@ struct vidmm_device {
 
 struct vidmm_context {
     struct vidmm_device *device;
+    struct vidmm_context *first; /* whose driver's context it has: itself, or another one's */
+    unsigned sharers;            /* other contexts that have its driver's context */
     HANDLE driver_context;
     DXGK_CONTEXTINFO info;
     uint32_t dma_segments; /* apertures for its DMA buffers, bit 0: segment 1; 0: system memory */
     unsigned node;
     struct vidsch_context *scheduler;
-    bool root_is_set;
-    bool is_gdi; /* the kernel's own: DxgkDdiRenderKm or DxgkDdiRenderGdi makes what it runs */
+    bool root_is_set; /* of the first one */
+    bool is_gdi;      /* the kernel's own: DxgkDdiRenderKm or DxgkDdiRenderGdi makes what it runs */
     bool is_for_queues; /* made for hardware queues, which the client makes */
     bool is_null_rendering;
     bool is_redirected_present;

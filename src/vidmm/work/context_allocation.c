@@ -435,7 +435,7 @@ NTSTATUS vidmm_context_allocation_update(struct vidmm *vidmm,
 
 unsigned context_allocations_count(const struct vidmm_context *context)
 {
-    return (unsigned)(list_count(&context->allocations) +
+    return (unsigned)(list_count(&context->first->allocations) +
                       list_count(&context->device->context_allocations));
 }
 
@@ -444,7 +444,7 @@ void context_allocations_refer(const struct vidmm_context *context,
 {
     const struct context_part *part;
 
-    list_for_each (part, &context->allocations, struct context_part, link)
+    list_for_each (part, &context->first->allocations, struct context_part, link)
         (references++)->allocation = part->allocation;
     list_for_each (part, &context->device->context_allocations, struct context_part, link)
         (references++)->allocation = part->allocation;

@@ -334,7 +334,7 @@ NTSTATUS hw_queue_create(struct vidmm_context *context, D3DDDI_CREATEHWQUEUEFLAG
         goto release_fence;
     queue->driver_queue = args.hHwQueue;
     queue->number = process->vidmm->queues_made++;
-    vidsch_context_set_handles(context->scheduler, context->driver_context, context);
+    vidsch_context_set_handles(context->first->scheduler, context->driver_context, context->first);
     vidsch_context_set_queue(context->scheduler, queue->progress);
     status = set_scheduling(context);
     if (NT_SUCCESS(status))
@@ -414,7 +414,8 @@ static struct vidmm_context *find_context(struct vidmm *vidmm, HANDLE handle)
     list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
         list_for_each (device, &process->devices, struct vidmm_device, link) {
             list_for_each (context, &device->contexts, struct vidmm_context, link) {
-                if (context == handle && context->queue.progress)
+                if (context == handle && context->first == context &&
+                    (context->queue.progress || context->sharers))
                     return context;
             }
         }

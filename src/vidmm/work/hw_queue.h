@@ -9,6 +9,9 @@
  *            sees by a CPU address and the GPU at an address of the process. The page is mapped
  *            once, by its number, in a leaf table's worth of addresses.
  *            Until the mapping is there, contexts with queues are held.
+ * Several    A context may share another one's context of the driver (vidmm_hw_context_share()): it
+ *            has a queue and a fence of its own. The root page table, priorities, suspension and
+ *            resets are the driver's context's.
  * Priorities A driver that has the functions is told of the priority bands when the adapter starts,
  *            and of the band of each context with a queue before its first submission.
  * Logs       scheduling_log.h.

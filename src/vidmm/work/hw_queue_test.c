@@ -8,6 +8,7 @@
 #include "vidmm/tables/page_table.h"
 #include "vidmm/work/client.h"
 #include "vidmm/work/hw_queue.h"
+#include "vidmm/work/space_contexts.h"
 
 #include "base/failing_services.h"
 
@@ -587,15 +588,80 @@ static void a_context_whose_queue_failed_gets_one_later(void **state)
     rig_free(rig);
 }
 
-static NTSTATUS make_both(struct rig *rig, struct vidmm_context **out_context)
+/* They are of one context of the driver's, and the first one ends it. */
+static void a_context_shares_the_drivers_context_and_has_a_queue_of_its_own(void **state)
+{
+    static const enum vidmm_suspends all[] = {VIDMM_SUSPENDS_NONE, VIDMM_SUSPENDS_BUSY,
+                                              VIDMM_SUSPENDS_ALL};
+
+    for (unsigned i = 0; i < ARRAY_COUNT(all); i++) {
+        const unsigned times = all[i] == VIDMM_SUSPENDS_ALL;
+        struct rig *rig = prepare(true);
+        struct vidmm_context *first, *second, *third;
+        DXGKARGCB_INVALIDATEHWCONTEXT invalid;
+        uint64_t fence;
+
+        rig->manager.suspends = all[i];
+        open(rig);
+        assert_int_equal(try_context(rig, &first), STATUS_SUCCESS);
+        fence = driver.last.HwQueueProgressFenceGPUVirtualAddress;
+        assert_int_equal(driver.suspended, times);
+        assert_int_equal(vidmm_hw_context_share(first, &second), STATUS_SUCCESS);
+        assert_int_equal(hw_queue_ready(second), STATUS_INVALID_PARAMETER);
+        assert_int_equal(try_queue(second), STATUS_SUCCESS);
+        assert_int_equal(vidmm_hw_context_share(second, &third), STATUS_SUCCESS);
+        assert_int_equal(try_queue(third), STATUS_SUCCESS);
+        assert_int_equal(driver.created, 3);
+        assert_ptr_equal(second->driver_context, first->driver_context);
+        assert_ptr_equal(third->first, first);
+        assert_int_not_equal(driver.last.HwQueueProgressFenceGPUVirtualAddress, fence);
+        rig_drain(rig);
+        assert_true(all[i] == VIDMM_SUSPENDS_ALL ? driver.resumed : !driver.resumed);
+        assert_int_equal(hw_queue_ready(third), STATUS_SUCCESS);
+
+        /* One of them leaves, and the others go on: the driver's context is not suspended. */
+        driver.suspended = 0;
+        vidmm_context_destroy(third);
+        assert_int_equal(driver.destroyed, 1);
+        vidmm_hw_queue_destroy(first);
+        assert_int_equal(driver.suspended, 0);
+        assert_int_equal(hw_queue_ready(second), STATUS_SUCCESS);
+        space_hold(&rig->process->space);
+        assert_int_equal(driver.suspended, times);
+        assert_true(space_is_quiet(&rig->process->space));
+        space_release(&rig->process->space);
+
+        invalid.hHwContext = second; /* no name of a context for the driver */
+        assert_int_equal(vidmm_invalidate_hw_context(rig->vidmm, &invalid),
+                         STATUS_INVALID_PARAMETER);
+        invalid.hHwContext = first;
+        assert_int_equal(vidmm_invalidate_hw_context(rig->vidmm, &invalid), STATUS_SUCCESS);
+        assert_true(vidmm_context_is_invalid(first) && vidmm_context_is_invalid(second));
+        assert_true(vidmm_check(rig->vidmm));
+        vidmm_context_destroy(second);
+        vidmm_context_destroy(first);
+        assert_int_equal(driver.created, driver.destroyed);
+        rig_free(rig);
+    }
+}
+
+/* A context with a queue, and one that shares it; what is there already stays. */
+static NTSTATUS make_both(struct rig *rig, struct vidmm_context *contexts[2])
 {
     char data[8] = "private";
-    NTSTATUS status = *out_context
-                          ? STATUS_SUCCESS
-                          : vidmm_hw_context_create(rig->device, 0, data, sizeof data, out_context);
 
-    return NT_SUCCESS(status) ? vidmm_hw_queue_create(*out_context, NO_FLAGS, data, sizeof data)
-                              : status;
+    for (unsigned i = 0; i < 2; i++) {
+        NTSTATUS status =
+            contexts[i] ? STATUS_SUCCESS
+            : i         ? vidmm_hw_context_share(contexts[0], &contexts[1])
+                        : vidmm_hw_context_create(rig->device, 0, data, sizeof data, &contexts[0]);
+
+        if (NT_SUCCESS(status) && !contexts[i]->queue.progress)
+            status = vidmm_hw_queue_create(contexts[i], NO_FLAGS, data, sizeof data);
+        if (!NT_SUCCESS(status))
+            return status;
+    }
+    return STATUS_SUCCESS;
 }
 
 /* Memory of the host's, and pages; a second attempt succeeds. */
@@ -606,23 +672,25 @@ static void every_nth_allocation_may_fail_while_a_queue_is_made(void **state)
 
         for (uint64_t n = 1; has_failed; n++) {
             struct rig *rig = start(true);
-            struct vidmm_context *context = NULL;
+            struct vidmm_context *contexts[2] = {NULL, NULL};
             NTSTATUS status;
 
             if (of_pages)
                 rig->fail_pages_at = n;
             else
                 failing_services_fail_at(&rig->memory, n);
-            status = make_both(rig, &context);
+            status = make_both(rig, contexts);
             has_failed = of_pages ? !rig->fail_pages_at : rig->memory.has_failed;
             assert_int_equal(status, has_failed ? STATUS_NO_MEMORY : STATUS_SUCCESS);
             assert_true(vidmm_check(rig->vidmm));
             assert_true(n > 2 || has_failed);
             if (has_failed)
-                assert_int_equal(make_both(rig, &context), STATUS_SUCCESS);
+                assert_int_equal(make_both(rig, contexts), STATUS_SUCCESS);
             rig_drain(rig);
-            assert_true(rig->process->queue_fences.is_mapped && !context->queue.is_held);
-            vidmm_context_destroy(context);
+            assert_true(rig->process->queue_fences.is_mapped && !contexts[0]->queue.is_held &&
+                        !contexts[1]->queue.is_held);
+            vidmm_context_destroy(contexts[1]);
+            vidmm_context_destroy(contexts[0]);
             assert_int_equal(driver.created, driver.destroyed);
             rig_free(rig);
         }
@@ -636,6 +704,7 @@ int main(void)
         cmocka_unit_test(a_context_may_go_while_the_page_is_being_mapped),
         cmocka_unit_test(a_queue_that_the_driver_refuses_leaves_its_fence_free),
         cmocka_unit_test(a_page_has_so_many_fences),
+        cmocka_unit_test(a_context_shares_the_drivers_context_and_has_a_queue_of_its_own),
         cmocka_unit_test(without_room_for_its_page_a_context_fails_and_is_not_held_for_ever),
         cmocka_unit_test(the_page_is_nobody_elses),
         cmocka_unit_test(each_context_has_a_band_before_its_work),

@@ -946,7 +946,7 @@ NTSTATUS vidmm_render_gdi(struct vidmm_context *context, const void *commands,
     if (!is_virtual(context))
         return STATUS_NOT_SUPPORTED;
     status = check_references(context, reference_count, references);
-    if (NT_SUCCESS(status) && !context->root_is_set)
+    if (NT_SUCCESS(status) && !context->first->root_is_set)
         status = context_set_root(context);
     return NT_SUCCESS(status) ? make_and_queue(context, &making, done, done_context) : status;
 }
@@ -975,7 +975,7 @@ NTSTATUS vidmm_present(struct vidmm_context *context, const struct vidmm_present
             : STATUS_NOT_SUPPORTED;
 
     if (NT_SUCCESS(status) && is_virtual(context))
-        status = context->root_is_set ? STATUS_SUCCESS : context_set_root(context);
+        status = context->first->root_is_set ? STATUS_SUCCESS : context_set_root(context);
     if (NT_SUCCESS(status))
         status = hw_queue_ready(context);
     if (!NT_SUCCESS(status))

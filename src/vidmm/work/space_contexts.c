@@ -80,8 +80,9 @@ static bool names_root(const DXGKARG_SETROOTPAGETABLE *args, const struct vidmm 
  * taken the place of this one meanwhile, the context is told of that: space_set_root() passes over
  * a context that has no root yet.
  */
-NTSTATUS context_set_root(struct vidmm_context *context)
+NTSTATUS context_set_root(struct vidmm_context *of)
 {
+    struct vidmm_context *context = of->first;
     const struct page_table *root = context->device->process->space.root;
     struct vidmm *vidmm = context->device->vidmm;
     DXGKARG_SETROOTPAGETABLE args = {0};

@@ -23,7 +23,7 @@ void space_release(struct address_space *space);
 bool space_is_quiet(const struct address_space *space);
 
 /* Tells the driver where the root is. STATUS_INVALID_PARAMETER: nothing is mapped, so no root. */
-NTSTATUS context_set_root(struct vidmm_context *context);
+NTSTATUS context_set_root(struct vidmm_context *of);
 /* The same for the contexts that the driver has been told of before. */
 void space_set_root(struct address_space *space);
 

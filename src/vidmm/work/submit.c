@@ -104,7 +104,7 @@ NTSTATUS vidmm_submit_virtual_with(struct vidmm_context *context,
     status = device_refusal(context->device);
     if (!NT_SUCCESS(status))
         return status;
-    status = context->root_is_set ? STATUS_SUCCESS : context_set_root(context);
+    status = context->first->root_is_set ? STATUS_SUCCESS : context_set_root(context);
     if (NT_SUCCESS(status))
         status = hw_queue_ready(context);
     if (!NT_SUCCESS(status))

@@ -312,6 +312,20 @@ static void after(struct check *check, void *state, const struct check_call *cal
     }
 }
 
+/* Of other queues, of the same context or others, there are ids in between. */
+static bool is_of_queue(const struct check_queue *queue, uint64_t value)
+{
+    const uint64_t count = min_u64(queue->id_count, CHECK_QUEUE_IDS);
+
+    for (uint64_t i = 0; i < count; i++) {
+        if (queue->ids[i] == value)
+            return true;
+    }
+    return value == queue->seen ||
+           (count && count < queue->id_count &&
+            value < queue->ids[queue->id_count % CHECK_QUEUE_IDS]); /* too long ago */
+}
+
 /* The values of the node's queues, which has told that some have changed. */
 static void look_at_values(struct check *check, unsigned node)
 {
@@ -324,12 +338,16 @@ static void look_at_values(struct check *check, unsigned node)
 
         if (queue->node != node)
             continue;
-        CHECK_RULE(check, RULE_HWQ_007, value >= queue->seen && value <= queue->submitted,
-                   &queue->object, "",
-                   "the progress fence has 0x%llx; before it had 0x%llx, and 0x%llx was submitted "
-                   "last",
-                   (unsigned long long)value, (unsigned long long)queue->seen,
-                   (unsigned long long)queue->submitted);
+        CHECK_RULE(
+            check, RULE_HWQ_007, value >= queue->seen && is_of_queue(queue, value), &queue->object,
+            "",
+            "the progress fence has 0x%llx%s; before it had 0x%llx, and 0x%llx was submitted "
+            "last",
+            (unsigned long long)value,
+            value < queue->submitted && value > queue->seen
+                ? ", which was not submitted to this queue"
+                : "",
+            (unsigned long long)queue->seen, (unsigned long long)queue->submitted);
         queue->seen = value;
     }
 }

@@ -9,6 +9,7 @@
 static struct {
     HANDLE context, queue;
     UINT64 value; /* of the progress fence */
+    UINT64 other; /* of that of a second queue of the context */
     UINT limit;   /* MaxInFlightHwQueueBuffers */
     bool gives_kernels, reports, submits_inside;
     bool gives_one; /* the next handle is this: */
@@ -608,6 +609,52 @@ static void has_a_value_that_nobody_submitted(struct rig *rig)
     miniport_interrupt(rig->top, 0);
 }
 
+/* A second queue of the context, with a fence of its own, has 2 under way between 1 and 3. */
+static void begin_two(struct rig *rig)
+{
+    DXGKARG_CREATEHWQUEUE create = lawful_queue();
+    DXGKARG_SUBMITCOMMANDTOHWQUEUE arg;
+
+    create.hHwQueue = &test.other;
+    create.hHwQueueProgressFence = 78;
+    create.HwQueueProgressFenceCPUVirtualAddress = &test.other;
+    create.HwQueueProgressFenceGPUVirtualAddress = FENCE_VA + sizeof test.other;
+    miniport_create_hw_queue(rig->top, test.context, &create);
+    submit(rig, 1);
+    arg = lawful_submission(2);
+    arg.hHwQueue = create.hHwQueue;
+    arg.HwQueueProgressFenceGpuVa = create.HwQueueProgressFenceGPUVirtualAddress;
+    arg.HwQueueProgressFenceCpuVa = &test.other;
+    submit_as(rig, &arg);
+    submit(rig, 3);
+    for (unsigned id = 1; id < 4; id++)
+        rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, id, 64);
+}
+
+static void end_as(struct rig *rig, UINT64 id, UINT64 *fence)
+{
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, (uint32_t)id, 0);
+    *fence = id;
+    miniport_interrupt(rig->top, 0);
+}
+
+static void ends_two_queues_beside_each_other(struct rig *rig)
+{
+    begin_two(rig);
+    end_as(rig, 2, &test.other);
+    end_as(rig, 1, &test.value);
+    end_as(rig, 3, &test.value);
+}
+
+static void has_the_value_of_the_other_queue(struct rig *rig)
+{
+    begin_two(rig);
+    end_as(rig, 1, &test.value);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, 2, 0);
+    test.value = test.other = 2;
+    miniport_interrupt(rig->top, 0);
+}
+
 static void gives_no_handle(struct rig *rig)
 {
     test.gives = NULL;
@@ -786,6 +833,8 @@ static void each_way_to_break_a_rule_is_found(void **state)
         {destroys_too_high, RULE_HWQ_009},
         {names_another_address_of_the_cpu, RULE_HWQ_004},
         {has_a_value_that_nobody_submitted, RULE_HWQ_007},
+        {ends_two_queues_beside_each_other, RULE_NONE},
+        {has_the_value_of_the_other_queue, RULE_HWQ_007},
         {gives_no_handle, RULE_HWQ_002},
         {gives_the_handle_of_another_queue, RULE_HWQ_002},
         {says_nothing_until_the_reset, RULE_HWQ_006},
