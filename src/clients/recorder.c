@@ -511,7 +511,7 @@ static void drop_all_of(struct recorder_case *recorder, const struct seen_proces
 
     list_for_each_safe (held, following, &recorder->held, struct held, link) {
         if (held->context->process == process && (!device || held->context->device == device) &&
-            (!context || held->context == context))
+            (!context || held->context == context || held->context->further_of == context))
             release(recorder, held);
     }
 }
@@ -791,6 +791,16 @@ static const char *offer_word(D3DKMT_OFFER_PRIORITY priority)
                                                     : "offer";
 }
 
+static void made_context(struct recorder_case *recorder, const struct seen_object *context)
+{
+    if (!context || !context->device)
+        return;
+    fprintf(recorder->head, "context c%u device=d%u node=%u\n", context->number,
+            context->device->number, context->node);
+    if (context->node >= recorder->nodes)
+        recorder->nodes = context->node + 1;
+}
+
 void recorder_case_behind(struct recorder_case *recorder, void *client,
                           const struct client_call *call)
 {
@@ -813,15 +823,16 @@ void recorder_case_behind(struct recorder_case *recorder, void *client,
             fprintf(recorder->head, "device d%u process=p%u\n", object->number, process->number);
         break;
     case D3DKMT_FN_CreateContextVirtual:
-        object =
-            seen_find(process, ((const D3DKMT_CREATECONTEXTVIRTUAL *)call->arguments)->hContext,
-                      SEEN_CONTEXT);
-        if (object && object->device) {
-            fprintf(recorder->head, "context c%u device=d%u node=%u\n", object->number,
-                    object->device->number, object->node);
-            if (object->node >= recorder->nodes)
-                recorder->nodes = object->node + 1;
-        }
+        made_context(recorder,
+                     seen_find(process,
+                               ((const D3DKMT_CREATECONTEXTVIRTUAL *)call->arguments)->hContext,
+                               SEEN_CONTEXT));
+        break;
+    case D3DKMT_FN_CreateHwQueue:
+        object = seen_find(process, ((const D3DKMT_CREATEHWQUEUE *)call->arguments)->hHwQueue,
+                           SEEN_HW_QUEUE);
+        if (object && object->context->further_of)
+            made_context(recorder, object->context);
         break;
     case D3DKMT_FN_CreateAllocation2: {
         const D3DKMT_CREATEALLOCATION *arguments = call->arguments;

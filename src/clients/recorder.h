@@ -21,7 +21,8 @@
  *            them has closed it.
  *
  *            What goes to a hardware queue is its context's, as in the case: there each context
- *            of such a board has a queue, from its beginning to its end.
+ *            of such a board has a queue, from its beginning to its end. Further queues of a
+ *            context are contexts of the case.
  * Ownership  recorder_case_create() gives it; all lines are kept until recorder_case_write().
  * Errors     Packets of another GPU, batches that cannot be read: a `note` line says so, once, and
  *            the submission has no references. The same of a resource that is opened when only an

@@ -291,8 +291,10 @@ static void destroy(struct seen_object *object)
         unmap_of(object->process, object);
     if (object->kind == SEEN_QUEUE || object->kind == SEEN_HW_QUEUE)
         destroy(object->fence);
-    if (object->kind == SEEN_HW_QUEUE)
+    if (object->kind == SEEN_HW_QUEUE) {
         forget_queued(object->context);
+        object->context->is_destroyed |= object->context->further_of != NULL;
+    }
     if (object->kind != SEEN_DEVICE && object->kind != SEEN_RESOURCE && !object->is_for_hw_queues)
         return;
     list_for_each (other, &object->process->fences, struct seen_object, link) {
@@ -302,7 +304,8 @@ static void destroy(struct seen_object *object)
     list_for_each (other, &object->process->objects, struct seen_object, link) {
         if ((object->kind == SEEN_DEVICE && other->device == object) ||
             (object->kind == SEEN_RESOURCE && other->resource == object) ||
-            (other->kind == SEEN_HW_QUEUE && other->context == object))
+            (other->kind == SEEN_HW_QUEUE &&
+             (other->context == object || other->context->further_of == object)))
             destroy(other);
     }
 }
@@ -667,12 +670,39 @@ static void submitted(struct seen *seen, struct seen_process *process, const str
         promise(work->hw_queue->fence, work->progress_id, work->context);
 }
 
+static bool has_hw_queue(const struct seen_process *process, const struct seen_object *context)
+{
+    const struct seen_object *object;
+
+    list_for_each (object, &process->objects, struct seen_object, link) {
+        if (object->kind == SEEN_HW_QUEUE && object->context == context && !object->is_destroyed)
+            return true;
+    }
+    return false;
+}
+
+/* The queue is entered behind it, so that the handle is the queue's. */
+static struct seen_object *add_further(struct seen *seen, struct seen_process *process,
+                                       struct seen_object *first, D3DKMT_HANDLE handle)
+{
+    struct seen_object *context = add(seen, process, SEEN_CONTEXT, handle, first->device);
+
+    if (!context)
+        return NULL;
+    context->further_of = first;
+    context->node = first->node;
+    context->is_for_hw_queues = true;
+    return context;
+}
+
 static void created_hw_queue(struct seen *seen, struct seen_process *process,
                              const D3DKMT_CREATEHWQUEUE *arguments)
 {
     struct seen_object *context = seen_find(process, arguments->hHwContext, SEEN_CONTEXT);
     struct seen_object *queue;
 
+    if (context && has_hw_queue(process, context))
+        context = add_further(seen, process, context, arguments->hHwQueue);
     if (!context)
         return;
     queue = add(seen, process, SEEN_HW_QUEUE, arguments->hHwQueue, context->device);

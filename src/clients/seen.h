@@ -140,6 +140,9 @@ struct seen_object {
     /* CONTEXT */
     unsigned node, refused; /* times that work was refused, because the device is lost */
     bool is_for_hw_queues;  /* made with HwQueueSupported */
+    /* The client's context; of a further hardware queue of that, which stands for a context of its
+     * own, under the queue's handle, and goes with it. Else NULL. */
+    struct seen_object *further_of;
     struct seen_signal signals[SEEN_SIGNALS];
     unsigned next_signal;
     struct seen_awaited awaited[SEEN_AWAITED];

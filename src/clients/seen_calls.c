@@ -1,7 +1,8 @@
 /*
  * Calls that hand in work, and calls that wait and signal, as one form each.
  *
- * A hardware queue stands for its context: what goes to the queue is the context's.
+ * A hardware queue stands for its context: what goes to the queue is the context's. A further one
+ * of a context has a context of its own (seen_object.further_of).
  */
 #include "clients/seen.h"
 

@@ -41,9 +41,9 @@
  *            A shared object has one name, of D3DKMT_MOST_NAME_BYTES at most, for as long as there
  *            is an NT handle of it; there are no directories of names.
  *            What others have cannot be offered, nor memory of a client's own be shared.
- *            STATUS_NOT_SUPPORTED, too: a second hardware queue of a context beside the first,
- *            queues with UserModeSubmission, NativeProgressFence or TestQueue, and a signal to
- *            more than one queue. DisableGpuTimeout goes to the driver, and time-outs stay.
+ *            STATUS_NOT_SUPPORTED, too: hardware queues with UserModeSubmission,
+ *            NativeProgressFence or TestQueue, and a signal to more than one queue.
+ *            DisableGpuTimeout goes to the driver, and time-outs stay.
  * Source     The reference pages of d3dkmthk.h; /docs/applications.md.
  */
 #ifndef DRYDOCK_D3DKMT_D3DKMT_H

@@ -233,12 +233,28 @@ static void free_context(struct context *context)
 {
     struct d3dkmt_process *process = context->device->process;
 
+    if (context->first != context) { /* the further one goes with its queue */
+        hw_queue_free(context->hw_queue);
+        return;
+    }
     if (context->hw_queue)
         hw_queue_free(context->hw_queue);
     handle_take(process, &context->object);
     list_remove(&context->link);
     vidmm_context_destroy(context->handle);
     front_free(process->front, context, sizeof *context);
+}
+
+/* With its further ones, if it is the client's. */
+static bool is_running(const struct context *context)
+{
+    const struct context *other;
+
+    list_for_each (other, &context->device->contexts, struct context, link) {
+        if ((other == context || other->first == context) && !list_is_empty(&other->running))
+            return true;
+    }
+    return false;
 }
 
 static bool empty_contexts(struct device *device)
@@ -248,7 +264,7 @@ static bool empty_contexts(struct device *device)
     list_for_each_safe (context, following, &device->contexts, struct context, link) {
         context->object.is_going = true;
         context_drop_queue(context);
-        if (list_is_empty(&context->running))
+        if (!is_running(context))
             free_context(context);
     }
     return list_is_empty(&device->contexts);
@@ -373,6 +389,7 @@ NTSTATUS d3dkmt_CreateContextVirtual(struct d3dkmt_call *call,
     if (!context)
         return STATUS_NO_MEMORY;
     context->device = device;
+    context->first = context;
     list_init(&context->queue);
     list_init(&context->running);
     status = handle_give(process, &context->object, OBJECT_CONTEXT);
@@ -401,28 +418,39 @@ free_memory:
 
 static bool destroy_context_again(struct d3dkmt_call *call)
 {
-    struct context *context =
+    struct context *first =
         handle_find_going(call->process, *(D3DKMT_HANDLE *)call->state, OBJECT_CONTEXT);
+    struct context *context, *following;
+    struct device *device;
 
-    if (context && !list_is_empty(&context->running))
+    if (!first) /* it has gone with its device meanwhile */
+        return call_end(call, STATUS_SUCCESS);
+    if (is_running(first))
         return false;
-    if (context) /* else it has gone with its device meanwhile */
-        free_context(context);
+    device = first->device;
+    list_for_each_safe (context, following, &device->contexts, struct context, link) {
+        if (context->first == first)
+            free_context(context);
+    }
     return call_end(call, STATUS_SUCCESS);
 }
 
 NTSTATUS d3dkmt_DestroyContext(struct d3dkmt_call *call, const D3DKMT_DESTROYCONTEXT *arguments)
 {
-    struct context *context = handle_find(call->process, arguments->hContext, OBJECT_CONTEXT);
+    struct context *first = handle_find(call->process, arguments->hContext, OBJECT_CONTEXT);
+    struct context *context;
     NTSTATUS status;
 
-    if (!context)
+    if (!first)
         return STATUS_INVALID_PARAMETER;
     status = wait_for_handle(call, arguments->hContext, destroy_context_again);
     if (status != D3DKMT_WAITS)
         return status;
-    context->object.is_going = true;
-    context_drop_queue(context);
+    first->object.is_going = true;
+    list_for_each (context, &first->device->contexts, struct context, link) {
+        if (context->first == first)
+            context_drop_queue(context);
+    }
     return status;
 }
 

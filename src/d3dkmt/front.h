@@ -286,14 +286,19 @@ struct context {
     bool is_for_queues;        /* made with HwQueueSupported, on a node that has them */
     bool is_null;              /* made with NullRendering */
     struct hw_queue *hw_queue; /* NULL: none */
+    /*
+     * The client's context: itself, or, of a further one, which has no handle, the one whose other
+     * hardware queue it is for. Further ones stand in front of it in device->contexts.
+     */
+    struct context *first;
 };
 
 /* The queue that all work of its context goes to. */
 struct hw_queue {
     struct object object;
-    struct context *context;
-    struct fence *fence; /* of its progress */
-    uint64_t last_id;    /* the value that its last submission gives the fence */
+    struct context *context; /* the client's, or a further one */
+    struct fence *fence;     /* of its progress */
+    uint64_t last_id;        /* the value that its last submission gives the fence */
 };
 
 struct device {
@@ -385,7 +390,7 @@ void device_free(struct device *device);
 
 /* ---- hw_queue.c ---- */
 
-/* Nothing of the context is with the GPU. */
+/* Nothing of its context is with the GPU. A further context goes with its queue. */
 void hw_queue_free(struct hw_queue *queue);
 
 /* ---- allocation.c ---- */

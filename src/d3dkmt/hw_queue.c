@@ -1,20 +1,56 @@
 /*
  * Hardware queues: made for a context, with a monitored fence that tells of their progress.
  *
- * Submissions to them, waits and signals stand in the queue of the context (queue.c).
+ * Submissions to them, waits and signals stand in the queue of a context (queue.c). Of the hardware
+ * queues of a client's context one has the queue of that, and each of the others a further context
+ * of its own, which shares the driver's.
  */
 #include "d3dkmt/front.h"
 
+static NTSTATUS further_create(struct context *first, struct context **out_context)
+{
+    struct d3dkmt *front = first->device->process->front;
+    struct context *context = front_alloc(front, sizeof *context);
+    NTSTATUS status;
+
+    if (!context)
+        return STATUS_NO_MEMORY;
+    status = vidmm_hw_context_share(first->handle, &context->handle);
+    if (!NT_SUCCESS(status)) {
+        front_free(front, context, sizeof *context);
+        return status;
+    }
+    context->device = first->device;
+    context->first = first;
+    context->is_for_queues = true;
+    context->is_null = first->is_null;
+    list_init(&context->queue);
+    list_init(&context->running);
+    list_push_front(&first->device->contexts, &context->link);
+    *out_context = context;
+    return STATUS_SUCCESS;
+}
+
+static void further_free(struct context *context)
+{
+    list_remove(&context->link);
+    vidmm_context_destroy(context->handle);
+    front_free(context->device->process->front, context, sizeof *context);
+}
+
 void hw_queue_free(struct hw_queue *queue)
 {
-    struct d3dkmt_process *process = queue->context->device->process;
+    struct context *context = queue->context;
+    struct d3dkmt_process *process = context->device->process;
 
-    queue->context->hw_queue = NULL;
+    context->hw_queue = NULL;
     handle_take(process, &queue->object);
-    vidmm_hw_queue_destroy(queue->context->handle);
+    vidmm_hw_queue_destroy(context->handle);
     fence_destroy(queue->fence);
     fence_unuse(queue->fence);
     front_free(process->front, queue, sizeof *queue);
+    if (context->first != context)
+        further_free(context);
 }
 
 /* The page of the fence must be there for the GPU before the client learns of it. */
@@ -115,12 +151,20 @@ NTSTATUS d3dkmt_CreateHwQueue(struct d3dkmt_call *call, D3DKMT_CREATEHWQUEUE *ar
         goto free_memory;
     }
     queue->context = context;
+    if (context->hw_queue) {
+        status = further_create(context, &queue->context);
+        if (!NT_SUCCESS(status))
+            goto free_memory;
+    }
     status = open_queue(queue, arguments);
     if (!NT_SUCCESS(status))
-        goto free_memory;
+        goto free_further;
     *state = queue->object.handle;
     return call_wait(call, create_again, state, sizeof *state);
 
+free_further:
+    if (queue->context != context)
+        further_free(queue->context);
 free_memory:
     front_free(front, queue, sizeof *queue);
     front_free(front, state, sizeof *state);

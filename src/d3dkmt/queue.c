@@ -87,7 +87,9 @@ static bool work_goes(struct item *item)
     list_push_back(&context->running, &item->link);
     front_tell(front, &(struct d3dkmt_deed){.kind = D3DKMT_DEED_SUBMIT,
                                             .client = context->device->process->client,
-                                            .context = context->object.handle});
+                                            .context = context->first == context
+                                                           ? context->object.handle
+                                                           : context->hw_queue->object.handle});
     vidmm_context_set_null_rendering(context->handle, item->is_null);
     status = vidmm_submit_virtual_with(context->handle, &item->work, retired, item);
     if (!NT_SUCCESS(status))
@@ -259,7 +261,7 @@ static struct hw_queue *find_hw_queue(const struct d3dkmt_call *call, D3DKMT_HAN
 {
     struct hw_queue *queue = handle_find(call->process, handle, OBJECT_HW_QUEUE);
 
-    return queue && !queue->context->object.is_going ? queue : NULL;
+    return queue && !queue->context->first->object.is_going ? queue : NULL;
 }
 
 NTSTATUS d3dkmt_SubmitCommandToHwQueue(struct d3dkmt_call *call,

@@ -154,11 +154,7 @@ static void queue_again(struct exec_session *session)
 
     start(&world, session);
     for (uint64_t i = 0; i < 6; i++) {
-        D3DKMT_CREATEHWQUEUE second;
-
         assert_int_equal(submit(&world, 10 - i, i), STATUS_SUCCESS);
-        assert_int_equal(test_make_queue(&world.client, world.context, 0, &second),
-                         STATUS_NOT_SUPPORTED);
         if (i % 2)
             assert_int_equal(wait_by_cpu(&world, world.queue.hHwQueueProgressFence, 10 - i),
                              STATUS_SUCCESS);
@@ -182,6 +178,59 @@ static void a_context_has_one_queue_behind_the_other(void **state)
     test_on_board_with_queues(16 * MIB, queue_again, TEST_NO_FAULTS);
 }
 
+/* The first one waits; others of its context run, end and go meanwhile. */
+static void queue_beside(struct exec_session *session)
+{
+    D3DKMT_CREATEHWQUEUE first;
+    struct world world;
+    UINT64 one = 1;
+
+    start(&world, session);
+    first = world.queue;
+    assert_int_equal(wait_in_queue(&world, world.client.fence, 1, 1), STATUS_SUCCESS);
+    assert_int_equal(submit(&world, 1, 0), STATUS_SUCCESS);
+    for (uint64_t i = 1; i < 4; i++) {
+        assert_int_equal(test_make_queue(&world.client, world.context, 0, &world.queue),
+                         STATUS_SUCCESS);
+        assert_int_not_equal(world.queue.HwQueueProgressFenceGPUVirtualAddress,
+                             first.HwQueueProgressFenceGPUVirtualAddress);
+        assert_int_equal(submit(&world, 7, i), STATUS_SUCCESS);
+        assert_int_equal(wait_by_cpu(&world, world.queue.hHwQueueProgressFence, 7), STATUS_SUCCESS);
+        assert_memory_equal(world.to + i * PIECE, world.from + i * PIECE, PIECE);
+        assert_int_equal(submit(&world, 8, i + 4), STATUS_SUCCESS);
+        if (i < 3)
+            assert_int_equal(destroy_queue(&world, world.queue.hHwQueue), STATUS_SUCCESS);
+    }
+    assert_int_equal(*world.progress, 0);
+    assert_int_equal(TEST_CALL(&world.client, SignalSynchronizationObjectFromCpu,
+                               &((D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){
+                                   .hDevice = world.client.device,
+                                   .ObjectCount = 1,
+                                   .ObjectHandleArray = &world.client.fence,
+                                   .FenceValueArray = &one})),
+                     STATUS_SUCCESS);
+    assert_int_equal(wait_by_cpu(&world, first.hHwQueueProgressFence, 1), STATUS_SUCCESS);
+    test_expect(world.to, PIECE, 5);
+
+    /* The first one goes, and the other one goes on; then all of the context goes. */
+    assert_int_equal(destroy_queue(&world, first.hHwQueue), STATUS_SUCCESS);
+    assert_int_equal(submit(&world, 9, 9), STATUS_SUCCESS);
+    assert_int_equal(wait_by_cpu(&world, world.queue.hHwQueueProgressFence, 9), STATUS_SUCCESS);
+    assert_int_equal(submit(&world, 10, 10), STATUS_SUCCESS);
+    assert_int_equal(
+        TEST_CALL(&world.client, DestroyContext, &((D3DKMT_DESTROYCONTEXT){world.context})),
+        STATUS_SUCCESS);
+    assert_int_equal(submit(&world, 11, 11), STATUS_INVALID_PARAMETER);
+    assert_int_equal(destroy_queue(&world, world.queue.hHwQueue), STATUS_INVALID_PARAMETER);
+    assert_int_equal(test_state_of(&world.client), D3DKMT_DEVICEEXECUTION_ACTIVE);
+    test_client_close(&world.client);
+}
+
+static void a_context_has_queues_beside_each_other(void **state)
+{
+    test_on_board_with_queues(16 * MIB, queue_beside, TEST_NO_FAULTS);
+}
+
 /* ---- Mistakes -------------------------------------------------------------------------------- */
 
 static void err(struct exec_session *session)
@@ -191,8 +240,6 @@ static void err(struct exec_session *session)
     struct world world;
 
     start(&world, session);
-    assert_int_equal(test_make_queue(&world.client, world.context, 0, &queue),
-                     STATUS_NOT_SUPPORTED);
     assert_int_equal(test_make_queue(&world.client, 0x7777, 0, &queue), STATUS_INVALID_PARAMETER);
     assert_int_equal(test_make_queue(&world.client, world.client.context, 0, &queue),
                      STATUS_INVALID_PARAMETER);
@@ -357,6 +404,7 @@ int main(void)
         cmocka_unit_test(the_progress_fence_has_the_value_of_what_has_run),
         cmocka_unit_test(waits_and_signals_stand_between_submissions),
         cmocka_unit_test(a_context_has_one_queue_behind_the_other),
+        cmocka_unit_test(a_context_has_queues_beside_each_other),
         cmocka_unit_test(each_mistake_has_its_status),
         cmocka_unit_test(a_board_without_queues_says_so),
         cmocka_unit_test(a_queue_goes_with_its_context_device_and_process_amid_work),

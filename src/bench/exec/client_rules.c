@@ -379,7 +379,8 @@ static void drop_waits_of(struct client_rules *rules, const struct seen_object *
     for (unsigned i = 0; i < MOST_WAITS; i++) {
         struct wait *wait = &rules->waits[i];
 
-        if (wait->process == rules->process && !wait->call && context && wait->context == context)
+        if (wait->process == rules->process && !wait->call && context && wait->context &&
+            (wait->context == context || wait->context->further_of == context))
             wait->process = NULL;
     }
 }
@@ -724,6 +725,7 @@ static bool has_much_private_data(const struct client_rules *rules)
     const struct seen_work *work = &rules->work;
 
     if (!work->context || !work->bytes || !work->private_data_bytes || work->context->is_going ||
+        (work->context->further_of && work->context->further_of->is_going) ||
         work->context->device->is_going || (work->hw_queue && work->hw_queue->is_going))
         return false;
     if (rules->call->function == D3DKMT_FN_SubmitCommand) {

@@ -309,6 +309,55 @@ static void work_of_hardware_queues_is_in_the_record(void **state)
     free(text);
 }
 
+/* As copy_by_queues(), by two queues of one context: the one that waits is handed in first. */
+static void copy_by_one_context(struct exec_session *session)
+{
+    D3DKMT_CREATEHWQUEUE first, second;
+    struct test_buffer from, between, to;
+    struct test_client client;
+    const UINT64 seven = 7;
+
+    session->recorder = recorder_case_create(session->seen);
+    assert_non_null(session->recorder);
+    test_client_start(&client, session);
+    assert_int_equal(test_make_queue(&client, test_make_context(&client, true), 0, &first),
+                     STATUS_SUCCESS);
+    assert_int_equal(test_make_queue(&client, first.hHwContext, 0, &second), STATUS_SUCCESS);
+    test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &from);
+    test_resident_buffer(&client, SGPU_UMD_NO_APERTURE, MIB, &between);
+    test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &to);
+    test_fill(test_lock(&client, &from), MIB, 3);
+    assert_int_equal(TEST_CALL(&client, SubmitWaitForSyncObjectsToHwQueue,
+                               &((D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE){
+                                   .hHwQueue = first.hHwQueue,
+                                   .ObjectCount = 1,
+                                   .ObjectHandleArray = &second.hHwQueueProgressFence,
+                                   .FenceValueArray = &seven})),
+                     STATUS_SUCCESS);
+    queue_copy(&client, first.hHwQueue, to.va, between.va);
+    queue_copy(&client, second.hHwQueue, between.va, from.va);
+    while (*(const volatile UINT64 *)first.HwQueueProgressFenceCPUVirtualAddress < 7)
+        assert_true(exec_step(session));
+    test_expect(test_lock(&client, &to), MIB, 3);
+    test_client_close(&client);
+    for (unsigned rule = 0; rule < CLIENT_RULE_COUNT; rule++) {
+        if (rule != CLIENT_RULE_LOCK_LEFT)
+            assert_string_equal(test_breaches[rule], "");
+    }
+    finish(session);
+}
+
+static void queues_of_one_context_are_contexts_of_the_record(void **state)
+{
+    test_on_board_with_queues(LOCAL_BYTES, copy_by_one_context, TEST_NO_FAULTS);
+    assert_non_null(strstr(text, "\ncontext c3 device=d1 node=0\n"));
+    assert_true(last_line("\nsubmit c3 a2@0+1048576:r a3@0+1048576:w=0x") <
+                last_line("\nwait c3\nsubmit c2 a3@0+1048576:r a4@0+1048576:w=0x"));
+    assert_null(strstr(text, "\nnote "));
+    play(text);
+    free(text);
+}
+
 /* A copy waits in a queue that goes; the context's next queue does another one. */
 static void copy_behind_a_queue_that_went(struct exec_session *session)
 {
@@ -527,6 +576,7 @@ int main(void)
         cmocka_unit_test(work_over_mappings_side_by_side_is_lawful_and_in_the_record),
         cmocka_unit_test(an_event_that_was_set_is_a_wait_of_the_record),
         cmocka_unit_test(work_of_hardware_queues_is_in_the_record),
+        cmocka_unit_test(queues_of_one_context_are_contexts_of_the_record),
         cmocka_unit_test(what_processes_share_is_one_allocation_of_the_record),
         cmocka_unit_test(work_that_went_with_its_queue_is_not_in_the_record),
     };
