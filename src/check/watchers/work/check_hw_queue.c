@@ -45,6 +45,21 @@ static void before_create_context(struct check *check, const struct queue_watch 
                arg->NodeOrdinal);
 }
 
+static void check_fence_is_its_own(struct check *check, const DXGKARG_CREATEHWQUEUE *arg,
+                                   const struct check_object *context)
+{
+    const struct id_map *queues = &check_ledger(check)->objects[CHECK_QUEUE];
+    const struct check_queue *other;
+    size_t position = 0;
+
+    while ((other = id_map_next(queues, &position)))
+        CHECK_RULE(check, RULE_HWQ_001,
+                   (const void *)other->progress != arg->HwQueueProgressFenceCPUVirtualAddress,
+                   context, "HwQueueProgressFenceCPUVirtualAddress",
+                   "is {%p}, the progress fence of a queue that lives{=~one of its own~}",
+                   arg->HwQueueProgressFenceCPUVirtualAddress);
+}
+
 static void before_create(struct check *check, const struct check_call *call)
 {
     const DXGKARG_CREATEHWQUEUE *arg = call->arg.create_hw_queue;
@@ -64,6 +79,7 @@ static void before_create(struct check *check, const struct check_call *call)
                "is {0x%llx}, and the CPU's address %p{=~not 0~}",
                (unsigned long long)arg->HwQueueProgressFenceGPUVirtualAddress,
                arg->HwQueueProgressFenceCPUVirtualAddress);
+    check_fence_is_its_own(check, arg, object);
 }
 
 /* Priority bands may be set up again while the GPU works, but not for the first time. */

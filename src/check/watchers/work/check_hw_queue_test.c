@@ -120,6 +120,24 @@ static void make_queue(struct rig *rig)
     test.queue = create.hHwQueue;
 }
 
+/* Beside that, with a fence of its own. */
+static DXGKARG_CREATEHWQUEUE second_queue(void)
+{
+    return (DXGKARG_CREATEHWQUEUE){.hHwQueue = &test.other,
+                                   .hHwQueueProgressFence = 78,
+                                   .HwQueueProgressFenceCPUVirtualAddress = &test.other,
+                                   .HwQueueProgressFenceGPUVirtualAddress =
+                                       FENCE_VA + sizeof test.other};
+}
+
+static HANDLE make_second(struct rig *rig)
+{
+    DXGKARG_CREATEHWQUEUE create = second_queue();
+
+    miniport_create_hw_queue(rig->top, test.context, &create);
+    return create.hHwQueue;
+}
+
 static void set_bands(struct rig *rig)
 {
     const DXGKARG_SETUPPRIORITYBANDS bands = {.targetNormalBandPercentage = 10};
@@ -178,9 +196,9 @@ RULE_KEPT(HWQ_001)
 
 static void a_queue_is_of_such_a_context_and_has_a_fence(void **state)
 {
-    for (unsigned wrong = 0; wrong < 4; wrong++) {
+    for (unsigned wrong = 0; wrong < 5; wrong++) {
         struct rig *rig = malloc(sizeof *rig);
-        DXGKARG_CREATEHWQUEUE create = lawful_queue();
+        DXGKARG_CREATEHWQUEUE create = second_queue();
 
         assert_non_null(rig);
         rig_init(rig, RIG_GPUMMU);
@@ -191,6 +209,8 @@ static void a_queue_is_of_such_a_context_and_has_a_fence(void **state)
             create.HwQueueProgressFenceCPUVirtualAddress = NULL;
         if (wrong == 3)
             create.HwQueueProgressFenceGPUVirtualAddress = 0;
+        if (wrong == 4) /* that of the queue that is there */
+            create.HwQueueProgressFenceCPUVirtualAddress = &test.value;
         miniport_create_hw_queue(rig->top, wrong ? test.context : rig->context, &create);
         rig_expect_only(rig, RULE_HWQ_001);
         rig_fini(rig);
@@ -470,13 +490,13 @@ RULE_BROKEN(HWQ_002)
 {
     begin(rig);
     test.gives_kernels = true;
-    make_queue(rig);
+    make_second(rig);
 }
 
 RULE_KEPT(HWQ_002)
 {
     begin(rig);
-    make_queue(rig);
+    make_second(rig);
 }
 
 /* The fence has the value, and the GPU has not begun. */
@@ -612,19 +632,12 @@ static void has_a_value_that_nobody_submitted(struct rig *rig)
 /* A second queue of the context, with a fence of its own, has 2 under way between 1 and 3. */
 static void begin_two(struct rig *rig)
 {
-    DXGKARG_CREATEHWQUEUE create = lawful_queue();
-    DXGKARG_SUBMITCOMMANDTOHWQUEUE arg;
+    DXGKARG_SUBMITCOMMANDTOHWQUEUE arg = lawful_submission(2);
 
-    create.hHwQueue = &test.other;
-    create.hHwQueueProgressFence = 78;
-    create.HwQueueProgressFenceCPUVirtualAddress = &test.other;
-    create.HwQueueProgressFenceGPUVirtualAddress = FENCE_VA + sizeof test.other;
-    miniport_create_hw_queue(rig->top, test.context, &create);
-    submit(rig, 1);
-    arg = lawful_submission(2);
-    arg.hHwQueue = create.hHwQueue;
-    arg.HwQueueProgressFenceGpuVa = create.HwQueueProgressFenceGPUVirtualAddress;
+    arg.hHwQueue = make_second(rig);
+    arg.HwQueueProgressFenceGpuVa = FENCE_VA + sizeof test.other;
     arg.HwQueueProgressFenceCpuVa = &test.other;
+    submit(rig, 1);
     submit_as(rig, &arg);
     submit(rig, 3);
     for (unsigned id = 1; id < 4; id++)
@@ -659,14 +672,14 @@ static void gives_no_handle(struct rig *rig)
 {
     test.gives = NULL;
     test.gives_one = true;
-    make_queue(rig);
+    make_second(rig);
 }
 
 static void gives_the_handle_of_another_queue(struct rig *rig)
 {
     test.gives = test.queue;
     test.gives_one = true;
-    make_queue(rig);
+    make_second(rig);
 }
 
 static void says_nothing_until_the_reset(struct rig *rig)
