@@ -190,6 +190,26 @@ static void BEFORE_RESIDENT(struct world *world)
     test_let_run(world->session);
 }
 
+/* A wait in one queue of a context is none in another one. */
+static void BEFORE_RESIDENT_BESIDE(struct world *world)
+{
+    D3DKMT_CREATEHWQUEUE second;
+    struct test_buffer to;
+    D3DDDI_MAKERESIDENT resident = {
+        .hPagingQueue = world->client.queue, .NumAllocations = 1, .AllocationList = &to.handle};
+
+    assert_int_equal(test_make_queue(&world->client, world->context, 0, &second), STATUS_SUCCESS);
+    assert_int_equal(test_create(&world->client, SGPU_UMD_NO_APERTURE, MIB, NULL, &to),
+                     STATUS_SUCCESS);
+    test_map(&world->client, &to, 0);
+    assert_int_equal(TEST_CALL(&world->client, MakeResident, &resident), STATUS_PENDING);
+    assert_int_equal(wait_in(world, world->breaks ? second.hHwQueue : world->queue.hHwQueue,
+                             world->client.queue_fence, resident.PagingFenceValue),
+                     STATUS_SUCCESS);
+    copy(world, to.va, world->a.va);
+    test_let_run(world->session);
+}
+
 static void EVICT_IN_USE(struct world *world)
 {
     const uint64_t id = copy_a(world);
@@ -433,6 +453,7 @@ static const struct {
 #undef RULE
     {CLIENT_RULE_NOT_RESIDENT, NOT_RESIDENT},
     {CLIENT_RULE_BEFORE_RESIDENT, BEFORE_RESIDENT},
+    {CLIENT_RULE_BEFORE_RESIDENT, BEFORE_RESIDENT_BESIDE},
     {CLIENT_RULE_EVICT_IN_USE, EVICT_IN_USE},
     {CLIENT_RULE_DESTROY_IN_USE, DESTROY_IN_USE},
     {CLIENT_RULE_UNMAPPED, UNMAPPED},
