@@ -781,6 +781,83 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 {
     };
 } D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2;
 
+/* ---- Keyed mutexes --------------------------------------------------------------------------- */
+
+typedef struct _D3DKMT_CREATEKEYEDMUTEX {
+    D3DKMT_ALIGN64 UINT64 InitialValue; /* the key that it is free for */
+    D3DKMT_HANDLE hSharedHandle;        /* out: the global one */
+    D3DKMT_HANDLE hKeyedMutex;          /* out */
+} D3DKMT_CREATEKEYEDMUTEX;
+
+D3DKMT_BITS(D3DKMT_CREATEKEYEDMUTEX2_FLAGS, UINT NtSecuritySharing : 1; UINT Reserved : 31;);
+
+typedef struct _D3DKMT_CREATEKEYEDMUTEX2 {
+    D3DKMT_ALIGN64 UINT64 InitialValue;
+    D3DKMT_HANDLE hSharedHandle; /* out, without NtSecuritySharing */
+    D3DKMT_HANDLE hKeyedMutex;   /* out */
+    VOID *pPrivateRuntimeData;   /* in */
+    UINT PrivateRuntimeDataSize;
+    D3DKMT_CREATEKEYEDMUTEX2_FLAGS Flags;
+} D3DKMT_CREATEKEYEDMUTEX2;
+
+typedef struct _D3DKMT_OPENKEYEDMUTEX {
+    D3DKMT_HANDLE hSharedHandle; /* in */
+    D3DKMT_HANDLE hKeyedMutex;   /* out */
+} D3DKMT_OPENKEYEDMUTEX;
+
+/* The private data is that of a mutex that has none. */
+typedef struct _D3DKMT_OPENKEYEDMUTEX2 {
+    D3DKMT_HANDLE hSharedHandle; /* in */
+    D3DKMT_HANDLE hKeyedMutex;   /* out */
+    VOID *pPrivateRuntimeData;   /* in */
+    UINT PrivateRuntimeDataSize;
+} D3DKMT_OPENKEYEDMUTEX2;
+
+typedef struct _D3DKMT_OPENKEYEDMUTEXFROMNTHANDLE {
+    HANDLE hNtHandle;          /* in */
+    D3DKMT_HANDLE hKeyedMutex; /* out */
+    VOID *pPrivateRuntimeData; /* in */
+    UINT PrivateRuntimeDataSize;
+} D3DKMT_OPENKEYEDMUTEXFROMNTHANDLE;
+
+typedef struct _D3DKMT_DESTROYKEYEDMUTEX {
+    D3DKMT_HANDLE hKeyedMutex;
+} D3DKMT_DESTROYKEYEDMUTEX;
+
+/*
+ * pTimeout: in 100 ns, an interval where it is negative, else a time since January 1, 1601. 0: the
+ * call does not wait; NULL: it waits for as long as it takes.
+ */
+typedef struct _D3DKMT_ACQUIREKEYEDMUTEX {
+    D3DKMT_HANDLE hKeyedMutex;
+    D3DKMT_ALIGN64 UINT64 Key;
+    PLARGE_INTEGER pTimeout;
+    D3DKMT_ALIGN64 UINT64 FenceValue; /* out: of the release */
+} D3DKMT_ACQUIREKEYEDMUTEX;
+
+typedef struct _D3DKMT_ACQUIREKEYEDMUTEX2 {
+    D3DKMT_HANDLE hKeyedMutex;
+    D3DKMT_ALIGN64 UINT64 Key;
+    PLARGE_INTEGER pTimeout;
+    D3DKMT_ALIGN64 UINT64 FenceValue;
+    VOID *pPrivateRuntimeData; /* out */
+    UINT PrivateRuntimeDataSize;
+} D3DKMT_ACQUIREKEYEDMUTEX2;
+
+typedef struct _D3DKMT_RELEASEKEYEDMUTEX {
+    D3DKMT_HANDLE hKeyedMutex;
+    D3DKMT_ALIGN64 UINT64 Key; /* that it is free for then */
+    D3DKMT_ALIGN64 UINT64 FenceValue;
+} D3DKMT_RELEASEKEYEDMUTEX;
+
+typedef struct _D3DKMT_RELEASEKEYEDMUTEX2 {
+    D3DKMT_HANDLE hKeyedMutex;
+    D3DKMT_ALIGN64 UINT64 Key;
+    D3DKMT_ALIGN64 UINT64 FenceValue;
+    VOID *pPrivateRuntimeData; /* in */
+    UINT PrivateRuntimeDataSize;
+} D3DKMT_RELEASEKEYEDMUTEX2;
+
 /* ---- Functions ------------------------------------------------------------------------------- */
 
 /* Each takes a pointer to its structure; those that only read it take it as const. */
@@ -844,7 +921,17 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 {
     ROW(SignalSynchronizationObjectFromGpu2, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2)     \
     ROW(WaitForSynchronizationObject, const D3DKMT_WAITFORSYNCHRONIZATIONOBJECT)                   \
     ROW(WaitForSynchronizationObjectFromCpu, const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU)     \
-    ROW(WaitForSynchronizationObjectFromGpu, const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU)
+    ROW(WaitForSynchronizationObjectFromGpu, const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU)     \
+    ROW(CreateKeyedMutex, D3DKMT_CREATEKEYEDMUTEX)                                                 \
+    ROW(CreateKeyedMutex2, D3DKMT_CREATEKEYEDMUTEX2)                                               \
+    ROW(OpenKeyedMutex, D3DKMT_OPENKEYEDMUTEX)                                                     \
+    ROW(OpenKeyedMutex2, D3DKMT_OPENKEYEDMUTEX2)                                                   \
+    ROW(OpenKeyedMutexFromNtHandle, D3DKMT_OPENKEYEDMUTEXFROMNTHANDLE)                             \
+    ROW(DestroyKeyedMutex, const D3DKMT_DESTROYKEYEDMUTEX)                                         \
+    ROW(AcquireKeyedMutex, D3DKMT_ACQUIREKEYEDMUTEX)                                               \
+    ROW(AcquireKeyedMutex2, D3DKMT_ACQUIREKEYEDMUTEX2)                                             \
+    ROW(ReleaseKeyedMutex, D3DKMT_RELEASEKEYEDMUTEX)                                               \
+    ROW(ReleaseKeyedMutex2, D3DKMT_RELEASEKEYEDMUTEX2)
 
 /* Objects that D3DKMTShareObjects has given a name: a shared allocation, a shared fence. */
 typedef struct _D3DKMT_OPENNTHANDLEFROMNAME {

@@ -26,14 +26,16 @@
  *            have opened them: each has handles, addresses and references of its own, and the
  *            memory goes with the last of them. An NT handle is a descriptor that the embedder
  *            makes; here it is the name of an object (d3dkmt_call.nt_object), which keeps that
- *            until d3dkmt_nt_handle_closed().
+ *            until d3dkmt_nt_handle_closed(). Keyed mutexes are shared in the same way, by handles
+ *            of processes; one NT handle may name a resource, a keyed mutex and a fence.
  * Ownership  Arguments of a call are borrowed until it has ended; lists in them are read before
  *            d3dkmt_call() returns. Everything of a process goes by d3dkmt_process_close().
  * Errors     NTSTATUS, as the page of the function documents. Arguments are not trusted: handles
  *            are looked up, counts bounded, ranges checked. Pointers must lead to memory of the
  *            embedder's: it has copied in what they lead to.
- * Limits     Semaphores and mutexes answer STATUS_NOT_SUPPORTED, and so do the calls that open
- *            those, D3DKMTOpenSynchronizationObject and D3DKMTOpenSyncObjectFromNtHandle. A CPU
+ * Limits     Semaphores and mutexes (D3DDDI_SYNCHRONIZATION_MUTEX; keyed mutexes are something
+ *            else) answer STATUS_NOT_SUPPORTED, and so do the calls that open those,
+ *            D3DKMTOpenSynchronizationObject and D3DKMTOpenSyncObjectFromNtHandle. A CPU
  *            notification is not shared, nor the driver's to signal (SignalByKmd), and
  *            D3DKMTSignalSynchronizationObject and its second form are for those alone. A fence
  *            with Shared and without NtSecuritySharing is one like any other, which nobody can
@@ -84,8 +86,16 @@ struct d3dkmt_process;
  * pages by number, as the manager's platform knows them; addresses of pages are those of
  * vidmm_locked_page_address().
  */
+enum d3dkmt_clock {
+    D3DKMT_NO_CLOCK,
+    D3DKMT_CLOCK_STEADY, /* nobody sets it */
+    D3DKMT_CLOCK_SYSTEM, /* since January 1, 1601 (UTC) */
+};
 struct d3dkmt_board {
     void *context;
+
+    /* In 100 ns: as clients know time, who wait no longer than they say. */
+    int64_t (*now)(void *context, enum d3dkmt_clock clock);
 
     /*
      * The client sees these pages of the CPU's one behind the other, at an address that stays until
@@ -239,6 +249,8 @@ struct d3dkmt_call {
     struct d3dkmt_process *process;
     bool gave_title; /* the object that it shares had no name before */
     struct list link;
+    enum d3dkmt_clock clock;                 /* D3DKMT_NO_CLOCK: it waits for as long as it takes */
+    int64_t end_by;                          /* by that clock */
     bool (*again)(struct d3dkmt_call *call); /* true: it has ended, with status */
     void *state;
     size_t state_bytes;
@@ -289,6 +301,12 @@ void d3dkmt_nt_handle_refused(struct d3dkmt *front, const struct d3dkmt_call *ca
 
 /* Takes everything as far as it goes now. True: something has happened. */
 bool d3dkmt_pump(struct d3dkmt *front);
+
+/*
+ * Nanoseconds until a call that waits has waited for as long as it may, which ends it in
+ * d3dkmt_pump(); UINT64_MAX: no call says so. A clock that is set may change it at any time.
+ */
+uint64_t d3dkmt_next_timeout(const struct d3dkmt *front);
 
 /*
  * Nothing more happens, and clients wait: the request for residency that has waited longest for

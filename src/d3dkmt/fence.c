@@ -299,9 +299,10 @@ void device_lose(struct device *device, bool is_out_of_memory)
 }
 
 /* The page must be there for the GPU before the client learns of the fence. */
-static bool is_there(struct d3dkmt_call *call, struct fence **out_fence, NTSTATUS *out_status)
+bool fence_is_there(struct d3dkmt_process *process, D3DKMT_HANDLE handle, struct fence **out_fence,
+                    NTSTATUS *out_status)
 {
-    struct fence *fence = handle_find(call->process, *(D3DKMT_HANDLE *)call->state, OBJECT_FENCE);
+    struct fence *fence = handle_find(process, handle, OBJECT_FENCE);
 
     *out_fence = fence;
     *out_status = STATUS_SUCCESS;
@@ -312,6 +313,11 @@ static bool is_there(struct d3dkmt_call *call, struct fence **out_fence, NTSTATU
         *out_status = STATUS_NO_MEMORY;
     }
     return !fence || fence->page->is_mapped || !NT_SUCCESS(*out_status);
+}
+
+static bool is_there(struct d3dkmt_call *call, struct fence **out_fence, NTSTATUS *out_status)
+{
+    return fence_is_there(call->process, *(D3DKMT_HANDLE *)call->state, out_fence, out_status);
 }
 
 static bool create_again(struct d3dkmt_call *call)

@@ -7,6 +7,8 @@
  */
 #include "d3dkmt/front.h"
 
+#define MOST_TIMEOUT (INT64_MAX / 100) /* of those that anybody waits for: centuries */
+
 static NTSTATUS dispatch(struct d3dkmt_call *call)
 {
     switch (call->function) {
@@ -36,6 +38,7 @@ bool d3dkmt_call(struct d3dkmt_process *process, struct d3dkmt_call *call)
 
     call->process = process;
     call->again = NULL;
+    call->clock = D3DKMT_NO_CLOCK;
     call->state = NULL;
     call->state_bytes = 0;
     list_init(&call->link);
@@ -114,6 +117,21 @@ bool d3dkmt_pump(struct d3dkmt *front)
 bool d3dkmt_wants_idle(const struct d3dkmt *front)
 {
     return front->wants_idle;
+}
+
+uint64_t d3dkmt_next_timeout(const struct d3dkmt *front)
+{
+    const struct d3dkmt_board *board = &front->config.board;
+    const struct d3dkmt_call *call;
+    int64_t least = MOST_TIMEOUT;
+
+    list_for_each (call, &front->waiting, struct d3dkmt_call, link) {
+        const int64_t now = call->clock ? board->now(board->context, call->clock) : 0;
+
+        if (call->clock && call->end_by - now < least)
+            least = call->end_by > now ? call->end_by - now : 0;
+    }
+    return least == MOST_TIMEOUT ? UINT64_MAX : (uint64_t)least * 100;
 }
 
 bool d3dkmt_is_idle(const struct d3dkmt *front)

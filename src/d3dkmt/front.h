@@ -3,25 +3,26 @@
  *
  * Place      d3dkmt, private.
  *
- *            | file         | what it does                                                        |
- *            | front.c      | the front, calls that wait, the pump, dispatch                      |
- *            | process.c    | processes; the order in which everything of them goes               |
- *            | device.c     | adapters, devices, contexts, paging queues                          |
- *            | hw_queue.c   | hardware queues of contexts, and their progress fences              |
- *            | sharing.c    | calls that share resources and fences, and open shared ones         |
- *            | allocation.c | allocations and resources, locks                                    |
- *            | address.c    | calls that reserve, map and free GPU virtual addresses              |
- *            | offer.c      | offer and reclaim                                                   |
- *            | demote.c     | who gives way to whom, when there is no room for all                |
- *            | residency.c  | operations of paging queues, MakeResident, Evict, priorities        |
- *            | budget.c     | budgets of processes, reservations, notices to trim                 |
- *            | statistics.c | what is counted, and the clocks of nodes                            |
- *            | queue.c      | queues of contexts: submissions, waits, signals, tile updates       |
- *            | fence.c      | monitored fences: pages, values, the CPU's waits; devices are lost  |
- *            | event.c      | events of clients, and CPU notifications, which set them            |
- *            | range.c      | ranges of GPU virtual addresses: reserved, mapped                   |
- *            | shared.c     | shared objects: who has them, and their end                         |
- *            | handle.c     | handles                                                             |
+ *            | file          | what it does                                                       |
+ *            | front.c       | the front, calls that wait, the pump, dispatch                     |
+ *            | process.c     | processes; the order in which everything of them goes              |
+ *            | device.c      | adapters, devices, contexts, paging queues                         |
+ *            | hw_queue.c    | hardware queues of contexts, and their progress fences             |
+ *            | sharing.c     | calls that share resources and fences, and open shared ones        |
+ *            | allocation.c  | allocations and resources, locks                                   |
+ *            | address.c     | calls that reserve, map and free GPU virtual addresses             |
+ *            | offer.c       | offer and reclaim                                                  |
+ *            | demote.c      | who gives way to whom, when there is no room for all               |
+ *            | residency.c   | operations of paging queues, MakeResident, Evict, priorities       |
+ *            | budget.c      | budgets of processes, reservations, notices to trim                |
+ *            | statistics.c  | what is counted, and the clocks of nodes                           |
+ *            | queue.c       | queues of contexts: submissions, waits, signals, tile updates      |
+ *            | fence.c       | monitored fences: pages, values, the CPU's waits; devices are lost |
+ *            | event.c       | events of clients, and CPU notifications, which set them           |
+ *            | keyed_mutex.c | keyed mutexes: handles of them, and which one holds it             |
+ *            | range.c       | ranges of GPU virtual addresses: reserved, mapped                  |
+ *            | shared.c      | shared objects: who has them, and their end                        |
+ *            | handle.c      | handles                                                            |
  *
  *            A file calls only files below it; the table of calls is in front.c, at the top.
  */
@@ -41,6 +42,9 @@
 #define MOST_FILES        4096u      /* where the embedder does not say */
 #define MOST_TRIM_NOTICES D3DKMT_MOST_TRIM_NOTICES
 
+/* A resource, a keyed mutex and a fence. */
+#define MOST_PARTS 3u
+
 enum object_type {
     OBJECT_NONE,
     OBJECT_ADAPTER,
@@ -50,8 +54,10 @@ enum object_type {
     OBJECT_HW_QUEUE,
     OBJECT_FENCE,
     OBJECT_NOTIFICATION,
+    OBJECT_KEYED_MUTEX,
     OBJECT_ALLOCATION,
     OBJECT_RESOURCE,
+    OBJECT_BUNDLE, /* shared: it has no handles */
 };
 
 /* What a handle stands for; the first member of each. */
@@ -77,7 +83,8 @@ struct shared {
     enum object_type type;
     D3DKMT_HANDLE global; /* by which any process opens it; 0: by NT handles alone */
     unsigned users, nt_handles;
-    void *title; /* the name that a process has given it; NULL: none */
+    unsigned bundles; /* of the users: bundles, which have NT handles */
+    void *title;      /* the name that a process has given it; NULL: none */
     UINT title_bytes;
     /* RESOURCE */
     struct d3dkmt_process *creator; /* whose process of the manager's its memory is of */
@@ -89,6 +96,12 @@ struct shared {
     struct shared_file *file;
     uint64_t page;
     uint64_t *view;
+    /* KEYED_MUTEX, whose private data is the runtime's */
+    UINT64 key, fence_value;          /* of the last release */
+    const struct keyed_mutex *holder; /* NULL: it is free for the key */
+    bool is_abandoned;
+    /* BUNDLE: what one NT handle names together, each of another type */
+    struct shared *parts[MOST_PARTS];
 };
 
 /* A name of a shared object as a call has it. */
@@ -159,6 +172,20 @@ struct notification {
     struct device *device;
     struct list link; /* of the device */
     struct event *event;
+};
+
+/* A handle of a keyed mutex. */
+struct keyed_mutex {
+    struct object object;
+    struct d3dkmt_process *process;
+    struct list link; /* of the process */
+    struct shared *shared;
+};
+
+/* Private data of a call, in or out. */
+struct private_data {
+    VOID *data;
+    UINT bytes;
 };
 
 /* A range of the address space: reserved by the client, or where part of an allocation is. */
@@ -331,6 +358,7 @@ struct d3dkmt_process {
     struct list event_waits; /* of the CPU that hold no call up: struct cpu_wait */
     struct list events;
     unsigned event_count;
+    struct list keyed_mutexes;
     unsigned pending; /* callbacks of the manager that will come */
     /* By group (enum vidmm_budget_group). */
     uint64_t budget[2], reservation[2];
@@ -422,6 +450,8 @@ struct shared *shared_find(struct d3dkmt *front, enum object_type type, uint64_t
 struct shared *shared_find_titled(struct d3dkmt *front, const struct title *title);
 /* It has an NT handle, and the name until there is none any more. STATUS_NO_MEMORY. */
 NTSTATUS shared_give_title(struct shared *shared, const struct title *title);
+/* Any process opens it that knows shared->global. */
+void shared_give_global(struct shared *shared);
 void shared_keep(struct shared *shared);
 void shared_drop(struct shared *shared);
 /* True: who has it is the last, and no NT handle names it. */
@@ -503,6 +533,9 @@ NTSTATUS fence_create(struct device *device, uint64_t value, struct fence **out_
 NTSTATUS fence_open(struct device *device, struct shared *shared, struct fence **out_fence);
 /* Shared, with that value; who opens it in a device keeps it, and it is to be dropped here. */
 NTSTATUS fence_share(struct d3dkmt_process *process, uint64_t value, struct shared **out_shared);
+/* False: not yet. NULL: another call has destroyed it, which the status says. */
+bool fence_is_there(struct d3dkmt_process *process, D3DKMT_HANDLE handle, struct fence **out_fence,
+                    NTSTATUS *out_status);
 /* By flags of whoever makes or opens it; STATUS_INVALID_PARAMETER: they contradict each other. */
 NTSTATUS fence_set_flags(struct fence *fence, D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS flags);
 /* STATUS_ACCESS_DENIED: it may not be waited for, or not be signalled. */
@@ -550,6 +583,15 @@ NTSTATUS notification_create(struct device *device, D3DKMT_CREATESYNCHRONIZATION
 /* Signals that are queued set its event all the same. */
 void notification_destroy(struct notification *notification);
 
+/* ---- keyed_mutex.c ---- */
+
+/* Gives a handle. The data is that of a mutex that has none. STATUS_NO_MEMORY. */
+NTSTATUS keyed_mutex_open(struct d3dkmt_process *process, struct shared *shared,
+                          const struct private_data *initial, D3DKMT_HANDLE *out_handle);
+/* Whose handle held it leaves it abandoned. */
+void keyed_mutex_close(struct keyed_mutex *mutex);
+void keyed_mutexes_close(struct d3dkmt_process *process);
+
 /* ---- queue.c ---- */
 
 /* Everything that the context has queued and not handed over is dropped. */
@@ -568,6 +610,29 @@ static inline NTSTATUS call_wait(struct d3dkmt_call *call, bool (*again)(struct 
     call->state = state;
     call->state_bytes = state_bytes;
     return D3DKMT_WAITS;
+}
+
+/* As D3DKMT_ACQUIREKEYEDMUTEX has it; said before the call waits. */
+static inline void call_end_by(struct d3dkmt_call *call, int64_t timeout)
+{
+    const struct d3dkmt_board *board = &call->process->front->config.board;
+    const enum d3dkmt_clock clock = timeout < 0 ? D3DKMT_CLOCK_STEADY : D3DKMT_CLOCK_SYSTEM;
+
+    call->clock = clock;
+    call->end_by = timeout;
+    if (timeout < 0) {
+        const int64_t now = board->now(board->context, clock);
+
+        call->end_by = timeout < now - INT64_MAX ? INT64_MAX : now - timeout;
+    }
+}
+
+/* Its time is over. */
+static inline bool call_is_late(const struct d3dkmt_call *call)
+{
+    const struct d3dkmt_board *board = &call->process->front->config.board;
+
+    return call->clock && board->now(board->context, call->clock) >= call->end_by;
 }
 
 static inline bool call_end(struct d3dkmt_call *call, NTSTATUS status)

@@ -26,6 +26,7 @@ NTSTATUS d3dkmt_process_create(struct d3dkmt *front, void *client,
     list_init(&process->fence_pages);
     list_init(&process->event_waits);
     list_init(&process->events);
+    list_init(&process->keyed_mutexes);
     status = vidmm_process_create(front->config.vidmm, &process->handle);
     if (!NT_SUCCESS(status)) {
         front_free(front, process, sizeof *process);
@@ -65,6 +66,7 @@ void d3dkmt_process_close(struct d3dkmt_process *process, void (*gone)(void *con
     process->gone_context = context;
     cancel_calls(process);
     event_waits_end(process);
+    keyed_mutexes_close(process);
     front_tap(process->front, D3DKMT_CLOSED, process->client, NULL);
     list_for_each (device, &process->devices, struct device, link)
         device->object.is_going = true;

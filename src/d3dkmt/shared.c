@@ -28,18 +28,35 @@ static D3DKMT_HANDLE choose_global(const struct shared *shared)
     return global;
 }
 
+/* Itself, or what there is of that type in a bundle; NULL: there is none. */
+static struct shared *part_of(struct shared *shared, enum object_type type)
+{
+    if (shared->type == type)
+        return shared;
+    for (unsigned i = 0; i < MOST_PARTS; i++) {
+        if (shared->parts[i] && shared->parts[i]->type == type)
+            return shared->parts[i];
+    }
+    return NULL;
+}
+
 struct shared *shared_find(struct d3dkmt *front, enum object_type type, uint64_t nt_object,
                            D3DKMT_HANDLE global)
 {
     struct shared *shared;
 
     list_for_each (shared, &front->shared, struct shared, link) {
-        if (shared->type == type &&
-            ((nt_object && shared->name == nt_object && shared->nt_handles) ||
-             (global && shared->global == global)))
+        if (nt_object && shared->name == nt_object && shared->nt_handles)
+            return part_of(shared, type);
+        if (global && shared->type == type && shared->global == global)
             return shared;
     }
     return NULL;
+}
+
+void shared_give_global(struct shared *shared)
+{
+    shared->global = choose_global(shared);
 }
 
 NTSTATUS shared_create(struct d3dkmt *front, enum object_type type, struct shared **out_shared)
@@ -122,7 +139,7 @@ NTSTATUS shared_describe(struct shared *shared, struct d3dkmt_process *creator,
     shared->creator = creator;
     creator->shared_count++;
     if (!arguments->Flags.NtSecuritySharing)
-        shared->global = choose_global(shared);
+        shared_give_global(shared);
     shared->memories =
         base_alloc_array(front->services, arguments->NumAllocations, sizeof *shared->memories);
     if (!shared->memories)
@@ -231,10 +248,17 @@ static void free_memories(struct shared *shared)
     }
     if (shared->memories)
         base_free_array(front->services, shared->memories, shared->count, sizeof *shared->memories);
-    front_free(front, shared->runtime_data, shared->runtime_bytes);
     front_free(front, shared->driver_data, shared->driver_bytes);
     if (shared->creator)
         shared->creator->shared_count--;
+}
+
+static void leave_bundle(struct shared *part)
+{
+    if (!part)
+        return;
+    part->bundles--;
+    shared_drop(part);
 }
 
 static void free_if_unused(struct shared *shared)
@@ -247,6 +271,9 @@ static void free_if_unused(struct shared *shared)
     list_remove(&shared->link);
     if (shared->type == OBJECT_RESOURCE)
         free_memories(shared);
+    front_free(front, shared->runtime_data, shared->runtime_bytes);
+    for (unsigned i = 0; i < MOST_PARTS; i++)
+        leave_bundle(shared->parts[i]);
     if (shared->view)
         board->release_file_page(board->context, shared->file->file, shared->page);
     close_file(front, shared->file);
@@ -291,5 +318,6 @@ void d3dkmt_nt_handle_refused(struct d3dkmt *front, const struct d3dkmt_call *ca
 
 bool shared_is_last(const struct shared *shared, const struct memory *memory)
 {
-    return !shared->nt_handles && memory->openings.next == memory->openings.prev;
+    return !shared->nt_handles && !shared->bundles &&
+           memory->openings.next == memory->openings.prev;
 }

@@ -1,6 +1,9 @@
 /*
  * Calls that share resources and fences, and open shared resources.
  *
+ * An NT handle is of one of these, or of a bundle: a resource, a keyed mutex and a fence, which
+ * D3DKMTOpenResourceFromNtHandle opens together.
+ *
  * An NT handle of the arguments is not looked at: call->nt_object says what it names. Where nothing
  * has that name the status is STATUS_INVALID_HANDLE. Opening is all or nothing.
  */
@@ -10,15 +13,18 @@
 
 /* ---- Sharing --------------------------------------------------------------------------------- */
 
-/* What a handle shares: a resource, by itself or by one of its allocations, or a fence. */
+/* What a handle shares: a resource, by itself or by one of its allocations, a keyed mutex, or a
+ * fence. */
 static struct shared *shared_of(struct d3dkmt_process *process, D3DKMT_HANDLE handle)
 {
     const struct resource *resource = handle_find(process, handle, OBJECT_RESOURCE);
     const struct allocation *allocation = handle_find(process, handle, OBJECT_ALLOCATION);
+    const struct keyed_mutex *mutex = handle_find(process, handle, OBJECT_KEYED_MUTEX);
     const struct fence *fence = handle_find(process, handle, OBJECT_FENCE);
 
     return resource     ? resource->shared
            : allocation ? allocation->memory->shared
+           : mutex      ? mutex->shared
            : fence      ? fence->page->shared
                         : NULL;
 }
@@ -80,27 +86,80 @@ static void give_nt_handle(struct d3dkmt_call *call, struct shared *shared)
     call->nt_object = shared->name;
 }
 
+/* Gives a bundle of these with one user. */
+static NTSTATUS bundle_create(struct d3dkmt *front, struct shared *const *parts,
+                              struct shared **out_bundle)
+{
+    const NTSTATUS status = shared_create(front, OBJECT_BUNDLE, out_bundle);
+
+    for (unsigned i = 0; NT_SUCCESS(status) && i < MOST_PARTS; i++) {
+        (*out_bundle)->parts[i] = parts[i];
+        parts[i]->bundles++;
+        shared_keep(parts[i]);
+    }
+    return status;
+}
+
+static bool has_type(struct shared *const *parts, enum object_type type)
+{
+    for (unsigned i = 0; i < MOST_PARTS; i++) {
+        if (parts[i]->type == type)
+            return true;
+    }
+    return false;
+}
+
+/* Gives what the NT handle is to name, with a user more; in whatever order the objects are. */
+static NTSTATUS find_objects(struct d3dkmt_process *process, const THUNK_SHARE_OBJECTS *arguments,
+                             struct shared **out_shared)
+{
+    struct shared *parts[MOST_PARTS];
+
+    if (arguments->cObjects != 1 && arguments->cObjects != MOST_PARTS)
+        return STATUS_INVALID_PARAMETER;
+    for (unsigned i = 0; i < arguments->cObjects; i++) {
+        parts[i] = shared_of(process, arguments->hObjects[i]);
+        if (!parts[i] || parts[i]->global || !is_whole(parts[i]))
+            return STATUS_INVALID_PARAMETER;
+    }
+    if (arguments->cObjects == MOST_PARTS)
+        return has_type(parts, OBJECT_RESOURCE) && has_type(parts, OBJECT_KEYED_MUTEX) &&
+                       has_type(parts, OBJECT_FENCE)
+                   ? bundle_create(process->front, parts, out_shared)
+                   : STATUS_INVALID_PARAMETER;
+    if (parts[0]->type == OBJECT_KEYED_MUTEX)
+        return STATUS_INVALID_PARAMETER;
+    *out_shared = parts[0];
+    shared_keep(parts[0]);
+    return STATUS_SUCCESS;
+}
+
 NTSTATUS d3dkmt_ShareObjects(struct d3dkmt_call *call, THUNK_SHARE_OBJECTS *arguments)
 {
     struct shared *shared;
     NTSTATUS status;
 
     call->nt_object = 0;
-    if (!arguments->cObjects || !arguments->hObjects)
+    if (!arguments->hObjects)
         return STATUS_INVALID_PARAMETER;
-    if (arguments->cObjects != 1) /* with a keyed mutex, which nobody has here */
-        return STATUS_NOT_SUPPORTED;
-    shared = shared_of(call->process, arguments->hObjects[0]);
-    if (!shared || shared->global || !is_whole(shared))
-        return STATUS_INVALID_PARAMETER;
-    if (!call->takes_nt_handle)
-        return STATUS_NOT_SUPPORTED;
+    status = find_objects(call->process, arguments, &shared);
+    if (!NT_SUCCESS(status))
+        return status;
+    status = call->takes_nt_handle ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED;
     call->gave_title = !shared->title;
-    status = give_title(shared, arguments);
+    if (NT_SUCCESS(status))
+        status = give_title(shared, arguments);
     call->gave_title &= shared->title != NULL;
     if (NT_SUCCESS(status))
         give_nt_handle(call, shared);
+    shared_drop(shared); /* who has it keeps it, or the NT handle */
     return status;
+}
+
+/* What a function that is for this type may open. */
+static bool is_for(const struct shared *shared, enum object_type type)
+{
+    return shared->type == type || (shared->type == OBJECT_BUNDLE && type == OBJECT_RESOURCE);
 }
 
 static NTSTATUS open_titled(struct d3dkmt_call *call, const THUNK_OPEN_BY_NAME *arguments,
@@ -119,7 +178,7 @@ static NTSTATUS open_titled(struct d3dkmt_call *call, const THUNK_OPEN_BY_NAME *
     shared = shared_find_titled(call->process->front, &title);
     if (!shared)
         return STATUS_OBJECT_NAME_NOT_FOUND;
-    if (shared->type != type)
+    if (!is_for(shared, type))
         return STATUS_OBJECT_TYPE_MISMATCH;
     if (!call->takes_nt_handle)
         return STATUS_NOT_SUPPORTED;
@@ -298,26 +357,118 @@ NTSTATUS d3dkmt_OpenResource(struct d3dkmt_call *call, D3DKMT_OPENRESOURCE *argu
             .resource = &arguments->hResource});
 }
 
+/* What opening a bundle has given so far. */
+struct bundle_opening {
+    D3DKMT_HANDLE resource, mutex, fence;
+};
+
+static void undo_bundle(struct d3dkmt_process *process, const struct bundle_opening *opening,
+                        D3DKMT_OPENRESOURCEFROMNTHANDLE *arguments)
+{
+    struct resource *resource = handle_find(process, opening->resource, OBJECT_RESOURCE);
+    struct keyed_mutex *mutex = handle_find(process, opening->mutex, OBJECT_KEYED_MUTEX);
+
+    if (resource)
+        undo_opening(resource);
+    if (mutex)
+        keyed_mutex_close(mutex);
+    arguments->hResource = arguments->hKeyedMutex = 0;
+    for (UINT i = 0; i < arguments->NumAllocations; i++)
+        arguments->pOpenAllocationInfo2[i].hAllocation = 0;
+}
+
+static bool open_bundle_again(struct d3dkmt_call *call)
+{
+    D3DKMT_OPENRESOURCEFROMNTHANDLE *arguments = call->arguments;
+    const struct bundle_opening *opening = call->state;
+    struct fence *fence;
+    NTSTATUS status;
+
+    if (!fence_is_there(call->process, opening->fence, &fence, &status))
+        return false;
+    if (NT_SUCCESS(status))
+        arguments->hSyncObject = opening->fence;
+    else
+        undo_bundle(call->process, opening, arguments);
+    return call_end(call, status);
+}
+
+static NTSTATUS open_fence_of(struct device *device, struct shared *shared,
+                              D3DKMT_HANDLE *out_handle)
+{
+    struct fence *fence;
+    NTSTATUS status = fence_open(device, shared, &fence);
+
+    if (!NT_SUCCESS(status))
+        return status;
+    status = handle_give(device->process, &fence->object, OBJECT_FENCE);
+    if (!NT_SUCCESS(status))
+        fence_destroy(fence);
+    else
+        *out_handle = fence->object.handle;
+    return status;
+}
+
+/* The resource is open. What the fence may do is not said: everything. */
+static NTSTATUS open_bundle(struct d3dkmt_call *call, D3DKMT_OPENRESOURCEFROMNTHANDLE *arguments)
+{
+    struct d3dkmt_process *process = call->process;
+    const struct private_data data = {arguments->pKeyedMutexPrivateRuntimeData,
+                                      arguments->KeyedMutexPrivateRuntimeDataSize};
+    struct shared *mutex = shared_find(process->front, OBJECT_KEYED_MUTEX, call->nt_object, 0);
+    struct shared *fence = shared_find(process->front, OBJECT_FENCE, call->nt_object, 0);
+    struct bundle_opening *opening = front_alloc(process->front, sizeof *opening);
+    const struct bundle_opening none = {.resource = arguments->hResource};
+    NTSTATUS status = STATUS_NO_MEMORY;
+
+    if (opening) {
+        *opening = none;
+        status = open_fence_of(handle_find(process, arguments->hDevice, OBJECT_DEVICE), fence,
+                               &opening->fence);
+    }
+    if (!NT_SUCCESS(status))
+        goto undo;
+    status = keyed_mutex_open(process, mutex, &data, &opening->mutex);
+    if (!NT_SUCCESS(status)) {
+        fence_destroy(handle_find(process, opening->fence, OBJECT_FENCE));
+        goto undo;
+    }
+    arguments->hKeyedMutex = opening->mutex;
+    return call_wait(call, open_bundle_again, opening, sizeof *opening);
+
+undo:
+    undo_bundle(process, &none, arguments);
+    front_free(process->front, opening, sizeof *opening);
+    return status;
+}
+
 NTSTATUS d3dkmt_OpenResourceFromNtHandle(struct d3dkmt_call *call,
                                          D3DKMT_OPENRESOURCEFROMNTHANDLE *arguments)
 {
     struct shared *shared = shared_find(call->process->front, OBJECT_RESOURCE, call->nt_object, 0);
+    NTSTATUS status;
 
     arguments->hResource = 0;
     arguments->hKeyedMutex = 0;
     arguments->hSyncObject = 0;
     if (!shared)
         return STATUS_INVALID_HANDLE;
-    return open_resource(
-        handle_find(call->process, arguments->hDevice, OBJECT_DEVICE), shared,
-        &(struct opening){
-            .count = arguments->NumAllocations,
-            .infos = arguments->pOpenAllocationInfo2,
-            .runtime = {arguments->pPrivateRuntimeData, arguments->PrivateRuntimeDataSize},
-            .driver = {arguments->pResourcePrivateDriverData,
-                       arguments->ResourcePrivateDriverDataSize},
-            .total = {arguments->pTotalPrivateDriverDataBuffer,
-                      arguments->TotalPrivateDriverDataBufferSize},
-            .total_bytes = &arguments->TotalPrivateDriverDataBufferSize,
-            .resource = &arguments->hResource});
+    if (arguments->KeyedMutexPrivateRuntimeDataSize && !arguments->pKeyedMutexPrivateRuntimeData)
+        return STATUS_INVALID_PARAMETER;
+    status =
+        open_resource(handle_find(call->process, arguments->hDevice, OBJECT_DEVICE), shared,
+                      &(struct opening){.count = arguments->NumAllocations,
+                                        .infos = arguments->pOpenAllocationInfo2,
+                                        .runtime = {arguments->pPrivateRuntimeData,
+                                                    arguments->PrivateRuntimeDataSize},
+                                        .driver = {arguments->pResourcePrivateDriverData,
+                                                   arguments->ResourcePrivateDriverDataSize},
+                                        .total = {arguments->pTotalPrivateDriverDataBuffer,
+                                                  arguments->TotalPrivateDriverDataBufferSize},
+                                        .total_bytes = &arguments->TotalPrivateDriverDataBufferSize,
+                                        .resource = &arguments->hResource});
+    if (!NT_SUCCESS(status) ||
+        !shared_find(call->process->front, OBJECT_KEYED_MUTEX, call->nt_object, 0))
+        return status;
+    return open_bundle(call, arguments);
 }

@@ -42,6 +42,11 @@ static NTSTATUS call_by_nt_handle(unsigned function, void *call_arguments)
                            arguments->pTotalPrivateDriverDataBuffer);
         return status;
     }
+    case D3DKMT_FN_OpenKeyedMutexFromNtHandle: {
+        D3DKMT_OPENKEYEDMUTEXFROMNTHANDLE *arguments = call_arguments;
+
+        return sharing_call_by(function, arguments, arguments->hNtHandle);
+    }
     case D3DKMT_FN_OpenSyncObjectFromNtHandle2: {
         D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 *arguments = call_arguments;
 
@@ -136,6 +141,7 @@ static NTSTATUS call(unsigned function, void *arguments, const void *caller)
     case D3DKMT_FN_QueryResourceInfoFromNtHandle:
     case D3DKMT_FN_OpenResourceFromNtHandle:
     case D3DKMT_FN_OpenSyncObjectFromNtHandle2:
+    case D3DKMT_FN_OpenKeyedMutexFromNtHandle:
         return call_by_nt_handle(function, arguments);
     case D3DKMT_FN_Lock2:
     case D3DKMT_FN_CreateSynchronizationObject2:

@@ -33,7 +33,7 @@
 #include "thunk/thunk.h"
 
 #define PROTOCOL_VARIABLE "DRYDOCK_SERVER"
-#define PROTOCOL_VERSION  4u
+#define PROTOCOL_VERSION  5u
 
 #define PROTOCOL_JOIN   0x10000u
 #define PROTOCOL_WINDOW 0x10001u

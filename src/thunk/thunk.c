@@ -12,6 +12,7 @@ struct list_row {
     uint16_t element_bytes;
     uint8_t direction;
     bool is_at_least_one;          /* one element even where the count is 0 */
+    bool is_single;                /* it has no count: one element */
     const struct list_row *nested; /* of each element; NULL: none */
     const char *element;           /* type of each, where it is a structure; else NULL */
     /* Of a union: with this flag set in those at the offset, the member is a value. 0: never. */
@@ -77,7 +78,7 @@ static const struct list_row opened_data[] = {
     LIST(D3DDDI_OPENALLOCATIONINFO2, pPrivateDriverData, PrivateDriverDataSize, 1, GOES_NOWHERE),
     END_OF_LISTS,
 };
-#define OPEN_LISTS(name, type)                                                                     \
+#define OPEN_LISTS(name, type, ...)                                                                \
     static const struct list_row name##_lists[] = {                                                \
         {.pointer = offsetof(type, pOpenAllocationInfo2),                                          \
          .count = offsetof(type, NumAllocations),                                                  \
@@ -88,10 +89,12 @@ static const struct list_row opened_data[] = {
         LIST(type, pPrivateRuntimeData, PrivateRuntimeDataSize, 1, GOES_BOTH),                     \
         LIST(type, pResourcePrivateDriverData, ResourcePrivateDriverDataSize, 1, GOES_BOTH),       \
         LIST(type, pTotalPrivateDriverDataBuffer, TotalPrivateDriverDataBufferSize, 1, GOES_BOTH), \
-        END_OF_LISTS,                                                                              \
+        __VA_ARGS__ END_OF_LISTS,                                                                  \
     };
-OPEN_LISTS(OpenResource, D3DKMT_OPENRESOURCE)
-OPEN_LISTS(OpenResourceFromNtHandle, D3DKMT_OPENRESOURCEFROMNTHANDLE)
+OPEN_LISTS(OpenResource, D3DKMT_OPENRESOURCE, )
+OPEN_LISTS(OpenResourceFromNtHandle, D3DKMT_OPENRESOURCEFROMNTHANDLE,
+           LIST(D3DKMT_OPENRESOURCEFROMNTHANDLE, pKeyedMutexPrivateRuntimeData,
+                KeyedMutexPrivateRuntimeDataSize, 1, GOES_IN), )
 #define QUERY_LISTS(name, type)                                                                    \
     static const struct list_row name##_lists[] = {                                                \
         LIST(type, pPrivateRuntimeData, PrivateRuntimeDataSize, 1, GOES_BOTH),                     \
@@ -203,6 +206,38 @@ static const struct list_row SignalSynchronizationObjectFromGpu2_lists[] = {
     END_OF_LISTS,
 };
 
+#define RUNTIME_DATA(type, way) LIST(type, pPrivateRuntimeData, PrivateRuntimeDataSize, 1, way)
+#define TIMEOUT(type)                                                                              \
+    {                                                                                              \
+        .pointer = offsetof(type, pTimeout), .is_single = true,                                    \
+        .element_bytes = sizeof(LARGE_INTEGER), .direction = GOES_IN                               \
+    }
+static const struct list_row CreateKeyedMutex2_lists[] = {
+    RUNTIME_DATA(D3DKMT_CREATEKEYEDMUTEX2, GOES_IN),
+    END_OF_LISTS,
+};
+static const struct list_row OpenKeyedMutex2_lists[] = {
+    RUNTIME_DATA(D3DKMT_OPENKEYEDMUTEX2, GOES_IN),
+    END_OF_LISTS,
+};
+static const struct list_row OpenKeyedMutexFromNtHandle_lists[] = {
+    RUNTIME_DATA(D3DKMT_OPENKEYEDMUTEXFROMNTHANDLE, GOES_IN),
+    END_OF_LISTS,
+};
+static const struct list_row AcquireKeyedMutex_lists[] = {
+    TIMEOUT(D3DKMT_ACQUIREKEYEDMUTEX),
+    END_OF_LISTS,
+};
+static const struct list_row AcquireKeyedMutex2_lists[] = {
+    TIMEOUT(D3DKMT_ACQUIREKEYEDMUTEX2),
+    RUNTIME_DATA(D3DKMT_ACQUIREKEYEDMUTEX2, GOES_BOTH),
+    END_OF_LISTS,
+};
+static const struct list_row ReleaseKeyedMutex2_lists[] = {
+    RUNTIME_DATA(D3DKMT_RELEASEKEYEDMUTEX2, GOES_IN),
+    END_OF_LISTS,
+};
+
 static const struct list_row no_lists[] = {END_OF_LISTS};
 
 static const struct list_row *const lists_of[D3DKMT_FN_COUNT] = {
@@ -237,6 +272,12 @@ static const struct list_row *const lists_of[D3DKMT_FN_COUNT] = {
     HAS_LISTS(WaitForSynchronizationObjectFromGpu),
     HAS_LISTS(SignalSynchronizationObjectFromGpu),
     HAS_LISTS(SignalSynchronizationObjectFromGpu2),
+    HAS_LISTS(CreateKeyedMutex2),
+    HAS_LISTS(OpenKeyedMutex2),
+    HAS_LISTS(OpenKeyedMutexFromNtHandle),
+    HAS_LISTS(AcquireKeyedMutex),
+    HAS_LISTS(AcquireKeyedMutex2),
+    HAS_LISTS(ReleaseKeyedMutex2),
 #undef HAS_LISTS
 };
 
@@ -286,6 +327,7 @@ static bool structure_comes_back(unsigned function)
     case D3DKMT_FN_SubmitWaitForSyncObjectsToHwQueue:
     case D3DKMT_FN_SubmitSignalSyncObjectsToHwQueue:
     case D3DKMT_FN_DestroySynchronizationObject:
+    case D3DKMT_FN_DestroyKeyedMutex:
     case D3DKMT_FN_SignalSynchronizationObject:
     case D3DKMT_FN_SignalSynchronizationObject2:
     case D3DKMT_FN_SignalSynchronizationObjectFromCpu:
@@ -333,6 +375,8 @@ static UINT count_of(const uint8_t *structure, const struct list_row *row)
 {
     UINT count;
 
+    if (row->is_single)
+        return 1;
     memcpy(&count, structure + row->count, sizeof count);
     return !count && row->is_at_least_one ? 1 : count;
 }

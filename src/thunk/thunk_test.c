@@ -270,10 +270,55 @@ static void what_is_opened_comes_back_without_addresses(void **state)
     assert_ptr_equal(infos[1].pPrivateDriverData, &message); /* the library's to say */
 }
 
+/* A timeout has no count; private data comes back in the caller's buffer. */
+static void a_timeout_goes_and_private_data_comes_back(void **state)
+{
+    static struct message message, reply;
+    LARGE_INTEGER timeout = {.QuadPart = -5};
+    char data[8] = "mine";
+    D3DKMT_ACQUIREKEYEDMUTEX2 call = {.hKeyedMutex = 3,
+                                      .Key = 4,
+                                      .pTimeout = &timeout,
+                                      .pPrivateRuntimeData = data,
+                                      .PrivateRuntimeDataSize = sizeof data};
+    D3DKMT_ACQUIREKEYEDMUTEX2 *there;
+    NTSTATUS taken;
+
+    pack(&message, D3DKMT_FN_AcquireKeyedMutex2, &call);
+    assert_int_equal(message.bytes, 16 + sizeof call + 8 + 8);
+    there = open_call(&message, D3DKMT_FN_AcquireKeyedMutex2);
+    assert_int_equal(there->pTimeout->QuadPart, -5);
+    assert_string_equal(there->pPrivateRuntimeData, "mine");
+    strcpy(there->pPrivateRuntimeData, "theirs");
+    there->FenceValue = 9;
+    reply.bytes = thunk_answer_bytes(D3DKMT_FN_AcquireKeyedMutex2, there);
+    assert_int_equal(reply.bytes, 16 + sizeof call + 8);
+    assert_true(
+        thunk_pack_answer(D3DKMT_FN_AcquireKeyedMutex2, there, 0, reply.words, reply.bytes));
+    assert_true(
+        thunk_take_answer(D3DKMT_FN_AcquireKeyedMutex2, &call, reply.words, reply.bytes, &taken));
+    assert_int_equal(call.FenceValue, 9);
+    assert_string_equal(data, "theirs");
+    assert_ptr_equal(call.pTimeout, &timeout);
+
+    /* Without one the server sees none; a message that lacks it is none. */
+    call.pTimeout = NULL;
+    call.pPrivateRuntimeData = NULL;
+    call.PrivateRuntimeDataSize = 0;
+    pack(&message, D3DKMT_FN_AcquireKeyedMutex2, &call);
+    assert_int_equal(message.bytes, 16 + sizeof call);
+    there = open_call(&message, D3DKMT_FN_AcquireKeyedMutex2);
+    assert_null(there->pTimeout);
+    pack(&message, D3DKMT_FN_AcquireKeyedMutex2, &call);
+    ((D3DKMT_ACQUIREKEYEDMUTEX2 *)(message.words + 2))->pTimeout = &timeout;
+    assert_false(thunk_open(message.words, message.bytes, &(unsigned){0}, &(void *){NULL}));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_opened_comes_back_without_addresses),
+        cmocka_unit_test(a_timeout_goes_and_private_data_comes_back),
         cmocka_unit_test(nested_lists_go_there_and_back),
         cmocka_unit_test(a_structure_that_is_only_read_is_not_written),
         cmocka_unit_test(an_answer_may_have_fewer_elements_and_never_more),

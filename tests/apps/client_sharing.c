@@ -587,7 +587,8 @@ static void try_calls(struct driver *driver, struct shared *shared)
            STATUS_INVALID_PARAMETER);
     expect("a fence of its own", D3DKMTShareObjects(1, &driver->fence, NULL, 1, &nothing),
            STATUS_INVALID_PARAMETER);
-    expect("two objects", D3DKMTShareObjects(2, handles, NULL, 1, &nothing), STATUS_NOT_SUPPORTED);
+    expect("two objects", D3DKMTShareObjects(2, handles, NULL, 1, &nothing),
+           STATUS_INVALID_PARAMETER);
     expect("no object", D3DKMTShareObjects(0, handles, NULL, 1, &nothing),
            STATUS_INVALID_PARAMETER);
     handles[0] = make_resource(driver, 65536, 0, buffers, &global);

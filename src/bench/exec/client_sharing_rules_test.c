@@ -200,7 +200,7 @@ static void SHARED_KINDS(struct world *world)
     uint64_t name;
 
     assert_int_equal(share(&world->maker, world->breaks ? 2 : 1, objects, &name),
-                     world->breaks ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS);
+                     world->breaks ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS);
     if (!world->breaks)
         d3dkmt_nt_handle_closed(world->maker.session->front, name);
 }

@@ -870,7 +870,7 @@ static void trim_periodically(struct server *server)
 }
 
 /* Ends of processes without a pidfd say nothing; nor does time, for which a starved one waits. */
-static uint64_t most_sleep(const struct server *server)
+static uint64_t most_silence(const struct server *server)
 {
     const struct client *client;
 
@@ -881,6 +881,18 @@ static uint64_t most_sleep(const struct server *server)
             return LOOK_NS; /* it goes when the machine is done with it */
     }
     return d3dkmt_wants_trims(server->session->front) ? TRIM_NS : 0;
+}
+
+/* 0: for as long as it takes. A call may wait for no longer than it says, by a clock that is set.
+ */
+static uint64_t most_sleep(const struct server *server)
+{
+    const uint64_t silence = most_silence(server);
+    const uint64_t timeout = d3dkmt_next_timeout(server->session->front);
+
+    if (timeout == UINT64_MAX)
+        return silence;
+    return max_u64(min_u64(min_u64(timeout, TRIM_NS), silence ? silence : TRIM_NS), 1);
 }
 
 static void serve(struct server *server)

@@ -14,6 +14,7 @@
 #include <drydock/sgpu.h>
 
 #include <string.h>
+#include <time.h>
 
 #define MOST_IDLE_STEPS 8u
 
@@ -90,6 +91,21 @@ static NTSTATUS escape(void *context, void *data, uint32_t bytes)
 
     return session->board->plugin ? gpu_plugin_escape(session->board->plugin, data, bytes)
                                   : STATUS_NOT_SUPPORTED;
+}
+
+#define SECONDS_BEFORE_1970 INT64_C(11644473600) /* since January 1, 1601 */
+
+static int64_t now(void *context, enum d3dkmt_clock clock)
+{
+    const struct exec_session *session = context;
+    const bool is_system = clock == D3DKMT_CLOCK_SYSTEM;
+    struct timespec time;
+
+    if (session->now)
+        return session->now(session, clock);
+    clock_gettime(is_system ? CLOCK_REALTIME : CLOCK_MONOTONIC, &time);
+    return ((int64_t)time.tv_sec + (is_system ? SECONDS_BEFORE_1970 : 0)) * 10000000 +
+           time.tv_nsec / 100;
 }
 
 /* ---- The recorder ---------------------------------------------------------------------------- */
@@ -284,6 +300,7 @@ NTSTATUS exec_session_open(struct exec_session *session, const struct run_board 
     session->next_watch_ns = 0;
     client_memory_board(&config.board);
     config.board.context = session;
+    config.board.now = now;
     config.board.size_of = size_of;
     config.board.query_adapter = query_adapter;
     config.board.escape = escape;

@@ -25,8 +25,10 @@ struct exec_session {
     struct d3dkmt *front;
     char store[1024]; /* where the driver's files are; "": nowhere */
     uint64_t next_watch_ns;
-    uint64_t secret;           /* the guest's, of struct d3dkmt_config */
-    unsigned most_files;       /* the same */
+    uint64_t secret;     /* the guest's, of struct d3dkmt_config */
+    unsigned most_files; /* the same */
+    /* Of struct d3dkmt_board, with this session; NULL: the host's clocks. */
+    int64_t (*now)(const struct exec_session *session, enum d3dkmt_clock clock);
     struct client_calls calls; /* in the run's record */
     /* The guest's, set before the session is opened: who hears of calls; NULL: nobody. */
     struct seen *seen;
