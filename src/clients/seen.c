@@ -1,4 +1,4 @@
-#include "clients/seen.h"
+#include "clients/seen_own.h"
 
 #include "base/bits.h"
 #include "base/hash.h"
@@ -21,7 +21,7 @@ void seen_init(struct seen *seen, const struct seen_source *source)
     list_init(&seen->shared);
 }
 
-static void drop_body(struct seen_body *body)
+void seen_drop_body(struct seen_body *body)
 {
     if (!body || --body->users)
         return;
@@ -30,18 +30,11 @@ static void drop_body(struct seen_body *body)
     free(body);
 }
 
-static void free_shared(struct seen_shared *shared)
-{
-    for (UINT i = 0; i < shared->count; i++)
-        drop_body(shared->bodies[i]);
-    list_remove(&shared->link);
-    free(shared);
-}
-
 static void free_object(struct seen_object *object)
 {
     list_remove(&object->link);
-    drop_body(object->body);
+    seen_leave_shared(object);
+    seen_drop_body(object->body);
     free(object);
 }
 
@@ -85,7 +78,7 @@ void seen_fini(struct seen *seen)
     list_for_each_safe (process, following, &seen->processes, struct seen_process, link)
         free_process(process);
     list_for_each_safe (shared, next_shared, &seen->shared, struct seen_shared, link)
-        free_shared(shared);
+        seen_free_shared(seen, shared);
 }
 
 struct seen_process *seen_process_of(struct seen *seen, void *client)
@@ -223,10 +216,9 @@ static struct seen_body *new_body(struct seen *seen)
     return body;
 }
 
-/* body: one that is there already; NULL: a new one. */
-static struct seen_object *add_sight(struct seen *seen, struct seen_process *process,
-                                     enum seen_kind kind, D3DKMT_HANDLE handle,
-                                     struct seen_object *device, struct seen_body *body)
+struct seen_object *seen_add_sight(struct seen *seen, struct seen_process *process,
+                                   enum seen_kind kind, D3DKMT_HANDLE handle,
+                                   struct seen_object *device, struct seen_body *body)
 {
     struct seen_object *object = calloc(1, sizeof *object), **slot;
 
@@ -236,7 +228,7 @@ static struct seen_object *add_sight(struct seen *seen, struct seen_process *pro
         object->body->users++;
     if (!object || (has_body(kind) && !object->body) || !grow_slots(process)) {
         if (object)
-            drop_body(object->body);
+            seen_drop_body(object->body);
         free(object);
         seen->is_lost = true;
         return NULL;
@@ -258,7 +250,7 @@ static struct seen_object *add_sight(struct seen *seen, struct seen_process *pro
 static struct seen_object *add(struct seen *seen, struct seen_process *process, enum seen_kind kind,
                                D3DKMT_HANDLE handle, struct seen_object *device)
 {
-    return add_sight(seen, process, kind, handle, device, NULL);
+    return seen_add_sight(seen, process, kind, handle, device, NULL);
 }
 
 static void unmap_of(struct seen_process *process, const struct seen_object *allocation)
@@ -287,6 +279,8 @@ static void destroy(struct seen_object *object)
     if (!object || object->is_destroyed)
         return;
     object->is_destroyed = true;
+    if (object->shared && object->shared->holder == object)
+        object->shared->holder = NULL;
     if (object->kind == SEEN_ALLOCATION)
         unmap_of(object->process, object);
     if (object->kind == SEEN_QUEUE || object->kind == SEEN_HW_QUEUE)
@@ -362,8 +356,7 @@ static void map(struct seen *seen, struct seen_process *process, const struct se
     process->mapping_count++;
 }
 
-/* What a user-mode driver of the Drydock GPU says. */
-static void note_private_data(struct seen_object *allocation, const void *private_data, UINT bytes)
+void seen_note_private_data(struct seen_object *allocation, const void *private_data, UINT bytes)
 {
     struct sgpu_umd_allocation data;
 
@@ -376,128 +369,22 @@ static void note_private_data(struct seen_object *allocation, const void *privat
     allocation->flags = data.flags;
 }
 
-/* ---- Sharing --------------------------------------------------------------------------------- */
-
-struct seen_shared *seen_find_shared(const struct seen *seen, bool is_fence, uint64_t name,
-                                     D3DKMT_HANDLE global)
-{
-    struct seen_shared *shared, *found = NULL;
-
-    /* The last one: a global handle may be another object's that has ended. */
-    list_for_each (shared, &seen->shared, struct seen_shared, link) {
-        if (shared->is_fence == is_fence &&
-            ((name && shared->name == name) || (global && shared->global == global)))
-            found = shared;
-    }
-    return found;
-}
-
-static struct seen_shared *new_shared(struct seen *seen, UINT count)
-{
-    struct seen_shared *shared = calloc(1, sizeof *shared + count * sizeof(struct seen_body *));
-
-    if (shared)
-        list_push_back(&seen->shared, &shared->link);
-    else
-        seen->is_lost = true;
-    return shared;
-}
-
-static void keep_body(struct seen_shared *shared, struct seen_object *sight)
-{
-    sight->shared = shared;
-    sight->body->users++;
-    sight->body->is_shared = true;
-    shared->bodies[shared->count++] = sight->body;
-}
-
-/* A resource that was made to be shared: its allocations follow. */
-static struct seen_shared *share_resource(struct seen *seen,
-                                          const D3DKMT_CREATEALLOCATION *arguments)
-{
-    struct seen_shared *shared = new_shared(seen, arguments->NumAllocations);
-
-    if (!shared)
-        return NULL;
-    shared->global = arguments->hGlobalShare;
-    shared->runtime_bytes = arguments->PrivateRuntimeDataSize;
-    shared->driver_bytes = arguments->PrivateDriverDataSize;
-    for (UINT i = 0; i < arguments->NumAllocations; i++)
-        shared->total_bytes += arguments->pAllocationInfo2[i].PrivateDriverDataSize;
-    return shared;
-}
-
-static void shared_object(struct seen *seen, const struct seen_process *process,
-                          const struct client_call *call)
-{
-    const THUNK_SHARE_OBJECTS *arguments = call->arguments;
-    const D3DKMT_HANDLE handle = arguments->hObjects[0];
-    const struct seen_object *object = seen_find(process, handle, SEEN_RESOURCE);
-
-    object = object ? object : seen_find(process, handle, SEEN_FENCE);
-    object = object ? object : seen_find(process, handle, SEEN_ALLOCATION);
-    if (object && object->shared)
-        object->shared->name = call->nt_object;
-}
-
-static void opened_resource(struct seen *seen, struct seen_process *process,
-                            struct seen_shared *shared, D3DKMT_HANDLE device_handle,
-                            D3DKMT_HANDLE handle, const D3DDDI_OPENALLOCATIONINFO2 *infos,
-                            UINT count)
-{
-    struct seen_object *device = seen_find(process, device_handle, SEEN_DEVICE);
-    struct seen_object *resource;
-
-    if (!shared || shared->count != count) /* what it is was not seen */
-        return;
-    resource = add(seen, process, SEEN_RESOURCE, handle, device);
-    if (resource)
-        resource->shared = shared;
-    for (UINT i = 0; resource && i < count; i++) {
-        struct seen_object *allocation = add_sight(seen, process, SEEN_ALLOCATION,
-                                                   infos[i].hAllocation, device, shared->bodies[i]);
-
-        if (!allocation)
-            return;
-        allocation->resource = resource;
-        allocation->shared = shared;
-        note_private_data(allocation, infos[i].pPrivateDriverData, infos[i].PrivateDriverDataSize);
-    }
-}
-
-static void opened_fence(struct seen *seen, struct seen_process *process, uint64_t name,
-                         const D3DKMT_OPENSYNCOBJECTFROMNTHANDLE2 *arguments)
-{
-    struct seen_shared *shared = seen_find_shared(seen, true, name, 0);
-    struct seen_object *fence = add_sight(seen, process, SEEN_FENCE, arguments->hSyncObject,
-                                          seen_find(process, arguments->hDevice, SEEN_DEVICE),
-                                          shared ? shared->bodies[0] : NULL);
-
-    if (!fence)
-        return;
-    fence->shared = shared;
-    fence->body->is_shared = true; /* somebody has made it so, also where that was not seen */
-    fence->cpu_address = (uintptr_t)arguments->MonitoredFence.FenceValueCPUVirtualAddress;
-    fence->va = arguments->MonitoredFence.FenceValueGPUVirtualAddress;
-    fence->is_wait_only = arguments->Flags.NoSignal;
-    fence->is_signal_only = arguments->Flags.NoWait;
-}
-
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
 static void created_allocations(struct seen *seen, struct seen_process *process,
-                                const D3DKMT_CREATEALLOCATION *arguments)
+                                const struct client_call *call)
 {
+    const D3DKMT_CREATEALLOCATION *arguments = call->arguments;
     struct seen_object *device = seen_find(process, arguments->hDevice, SEEN_DEVICE);
     struct seen_object *resource =
         arguments->Flags.CreateResource
             ? add(seen, process, SEEN_RESOURCE, arguments->hResource, device)
             : seen_find(process, arguments->hResource, SEEN_RESOURCE);
     struct seen_shared *shared =
-        resource && arguments->Flags.CreateShared ? share_resource(seen, arguments) : NULL;
+        resource && arguments->Flags.CreateShared ? seen_share_resource(seen, call) : NULL;
 
-    if (resource)
-        resource->shared = shared;
+    if (shared)
+        seen_keep_shared(shared, resource);
     for (UINT i = 0; i < arguments->NumAllocations && !seen->is_lost; i++) {
         const D3DDDI_ALLOCATIONINFO2 *info = &arguments->pAllocationInfo2[i];
         struct seen_object *allocation =
@@ -508,8 +395,8 @@ static void created_allocations(struct seen *seen, struct seen_process *process,
         allocation->resource = resource;
         allocation->client_address = (uintptr_t)info->pSystemMem;
         if (shared)
-            keep_body(shared, allocation);
-        note_private_data(allocation, info->pPrivateDriverData, info->PrivateDriverDataSize);
+            seen_keep_body(shared, allocation);
+        seen_note_private_data(allocation, info->pPrivateDriverData, info->PrivateDriverDataSize);
     }
 }
 
@@ -853,40 +740,12 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
             arguments->Info.MonitoredFence.InitialFenceValue;
         object->is_wait_only = arguments->Info.Flags.NoSignal;
         object->is_signal_only = arguments->Info.Flags.NoWait;
-        if (arguments->Info.Flags.NtSecuritySharing) {
-            struct seen_shared *shared = new_shared(seen, 1);
-
-            if (!shared)
-                break;
-            shared->is_fence = true;
-            keep_body(shared, object);
-        }
-        break;
-    }
-    case D3DKMT_FN_ShareObjects:
-        shared_object(seen, process, call);
-        break;
-    case D3DKMT_FN_OpenSyncObjectFromNtHandle2:
-        opened_fence(seen, process, call->nt_object, call->arguments);
-        break;
-    case D3DKMT_FN_OpenResource: {
-        const D3DKMT_OPENRESOURCE *arguments = call->arguments;
-
-        opened_resource(seen, process, seen_find_shared(seen, false, 0, arguments->hGlobalShare),
-                        arguments->hDevice, arguments->hResource, arguments->pOpenAllocationInfo2,
-                        arguments->NumAllocations);
-        break;
-    }
-    case D3DKMT_FN_OpenResourceFromNtHandle: {
-        const D3DKMT_OPENRESOURCEFROMNTHANDLE *arguments = call->arguments;
-
-        opened_resource(seen, process, seen_find_shared(seen, false, call->nt_object, 0),
-                        arguments->hDevice, arguments->hResource, arguments->pOpenAllocationInfo2,
-                        arguments->NumAllocations);
+        if (arguments->Info.Flags.NtSecuritySharing)
+            seen_share_fence(seen, object, call->nt_object);
         break;
     }
     case D3DKMT_FN_CreateAllocation2:
-        created_allocations(seen, process, call->arguments);
+        created_allocations(seen, process, call);
         break;
     case D3DKMT_FN_MapGpuVirtualAddress:
         mapped(seen, process, call->arguments);
@@ -988,7 +847,12 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
         destroy(seen_find(process, ((const D3DKMT_DESTROYDEVICE *)call->arguments)->hDevice,
                           SEEN_DEVICE));
         break;
+    case D3DKMT_FN_DestroyKeyedMutex:
+        destroy(seen_find(process, ((const D3DKMT_DESTROYKEYEDMUTEX *)call->arguments)->hKeyedMutex,
+                          SEEN_KEYED_MUTEX));
+        break;
     default:
+        seen_sharing_ended(seen, process, call);
         break;
     }
 }

@@ -28,9 +28,10 @@
 /* A call of a thunk function, as it is made and as it has ended. */
 struct client_call {
     enum d3dkmt_function function;
-    void *arguments;    /* the structure of the function */
-    NTSTATUS status;    /* when it has ended */
-    uint64_t nt_object; /* what its NT handle names, in or out; 0: none, or nobody knows */
+    void *arguments; /* the structure of the function */
+    NTSTATUS status; /* when it has ended */
+    /* What its NT handle names, in or out, or will name of what it makes; 0: nobody knows. */
+    uint64_t nt_object;
 };
 
 /* Registrations for notices to trim that a process has at one time, at most. */
@@ -45,6 +46,7 @@ enum seen_kind {
     SEEN_HW_QUEUE,
     SEEN_FENCE,
     SEEN_NOTIFICATION,
+    SEEN_KEYED_MUTEX,
     SEEN_ALLOCATION,
     SEEN_RESOURCE,
 };
@@ -107,12 +109,18 @@ struct seen_body {
     unsigned content_count, content_room;
 };
 
-/* A resource or a fence that was made to be shared. */
+/* A resource, a fence or a keyed mutex that was made to be shared. */
+#define SEEN_MOST_PARTS 3u
 struct seen_shared {
     struct list link;     /* of all */
-    uint64_t name;        /* what NT handles of it name; 0: there has been none */
+    enum seen_kind kind;  /* NOTHING: an NT handle's, of these parts */
+    uint64_t name;        /* what NT handles of it name; 0: nobody knows */
     D3DKMT_HANDLE global; /* 0: none */
-    bool is_fence;
+    struct list sights;   /* objects that have it, or had it */
+    struct seen_shared *parts[SEEN_MOST_PARTS];
+    struct seen_shared *mutex; /* RESOURCE: that it was shared with last; NULL: none */
+    /* KEYED_MUTEX */
+    const struct seen_object *holder; /* NULL: none */
     /* As a query tells it. */
     UINT runtime_bytes, driver_bytes, total_bytes, count;
     struct seen_body *bodies[]; /* of a fence: one */
@@ -127,7 +135,9 @@ struct seen_object {
     struct seen_object *device;   /* of a device: its adapter */
     struct seen_object *resource; /* ALLOCATION; NULL: none */
     struct seen_body *body;       /* FENCE, ALLOCATION */
-    struct seen_shared *shared;   /* RESOURCE, FENCE, ALLOCATION: of the resource's; NULL: none */
+    /* RESOURCE, FENCE, KEYED_MUTEX, ALLOCATION: of the resource's; NULL: none that is known. */
+    struct seen_shared *shared;
+    struct list shared_link; /* of its sights */
     bool is_destroyed;
     bool is_going; /* client rules, DEVICE, CONTEXT, HW_QUEUE: a call that destroys it has begun */
 
@@ -157,6 +167,9 @@ struct seen_object {
 
     /* NOTIFICATION */
     uint64_t event; /* its number */
+
+    /* KEYED_MUTEX */
+    bool is_abandoned; /* the client has been told so */
 
     /* QUEUE, HW_QUEUE */
     struct seen_object *fence;
@@ -233,7 +246,7 @@ void seen_init(struct seen *seen, const struct seen_source *source);
 void seen_fini(struct seen *seen);
 
 /* By what an NT handle names, or by a global handle; NULL: nothing that was seen. */
-struct seen_shared *seen_find_shared(const struct seen *seen, bool is_fence, uint64_t name,
+struct seen_shared *seen_find_shared(const struct seen *seen, enum seen_kind kind, uint64_t name,
                                      D3DKMT_HANDLE global);
 
 /* NULL: not seen yet. */
@@ -259,6 +272,8 @@ struct seen_object *seen_fence_at(const struct seen_process *process, uint64_t v
 /* A call has ended; the process is no more. */
 void seen_ended(struct seen *seen, void *client, const struct client_call *call);
 void seen_closed(struct seen *seen, void *client);
+/* Nobody has it any more that NT handles name so. */
+void seen_unshared(struct seen *seen, uint64_t nt_object);
 
 /* ---- Work ------------------------------------------------------------------------------------ */
 

@@ -80,11 +80,49 @@ static void another_number_of_allocations_is_another_resource(void **state)
     seen_fini(&seen);
 }
 
+/* What nobody has is forgotten: by its name, with what it had, and not what others have. */
+static void what_is_unshared_is_forgotten(void **state)
+{
+    const struct seen_source source = {0};
+    D3DKMT_CREATEKEYEDMUTEX mutex = {.hSharedHandle = GLOBAL + 1, .hKeyedMutex = 0x500};
+    D3DKMT_ACQUIREKEYEDMUTEX acquire = {.hKeyedMutex = 0x500};
+    struct seen seen;
+
+    seen_init(&seen, &source);
+    create(&seen, 0x100, 4);
+    list_first_entry(&seen.shared, struct seen_shared, link)->name = 7;
+    open(&seen, 0x300, 4);
+    seen_ended(&seen, maker,
+               &(struct client_call){D3DKMT_FN_CreateKeyedMutex, &mutex, STATUS_SUCCESS, 8});
+    seen_ended(&seen, maker,
+               &(struct client_call){D3DKMT_FN_AcquireKeyedMutex, &acquire, STATUS_TIMEOUT, 0});
+    assert_null(seen_find_shared(&seen, SEEN_KEYED_MUTEX, 8, 0)->holder);
+    seen_ended(&seen, maker,
+               &(struct client_call){D3DKMT_FN_AcquireKeyedMutex, &acquire, STATUS_SUCCESS, 0});
+    assert_non_null(seen_find_shared(&seen, SEEN_KEYED_MUTEX, 8, 0)->holder);
+    seen_unshared(&seen, 9);
+    seen_unshared(&seen, 0);
+    seen_unshared(&seen, 7);
+    assert_null(seen_find_shared(&seen, SEEN_RESOURCE, 7, 0));
+    assert_null(seen_find_shared(&seen, SEEN_RESOURCE, 0, GLOBAL));
+    assert_non_null(opened(&seen, 0x301)); /* as far as calls have said */
+    assert_null(opened(&seen, 0x301)->shared);
+    assert_non_null(seen_find_shared(&seen, SEEN_KEYED_MUTEX, 0, GLOBAL + 1));
+
+    /* The end of the process takes its sight alone. */
+    seen_closed(&seen, maker);
+    assert_null(seen_find_shared(&seen, SEEN_KEYED_MUTEX, 8, 0)->holder);
+    seen_unshared(&seen, 8);
+    assert_true(list_is_empty(&seen.shared));
+    seen_fini(&seen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_global_handle_is_that_of_the_last_resource),
         cmocka_unit_test(another_number_of_allocations_is_another_resource),
+        cmocka_unit_test(what_is_unshared_is_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -326,6 +326,7 @@ NTSTATUS d3dkmt_CreateAllocation2(struct d3dkmt_call *call, D3DKMT_CREATEALLOCAT
         if (arguments->Flags.CreateResource) {
             arguments->hResource = resource->object.handle;
             arguments->hGlobalShare = resource->shared ? resource->shared->global : 0;
+            call->nt_object = resource->shared ? resource->shared->name : 0;
         }
         return STATUS_SUCCESS;
     }

@@ -47,6 +47,7 @@
  *            NativeProgressFence or TestQueue, and a signal to more than one queue.
  *            DisableGpuTimeout goes to the driver, and time-outs stay.
  * Source     The reference pages of d3dkmthk.h; /docs/applications.md.
+ * Source     The reference pages of d3dkmthk.h; /docs/applications.md.
  */
 #ifndef DRYDOCK_D3DKMT_D3DKMT_H
 #define DRYDOCK_D3DKMT_D3DKMT_H
@@ -81,16 +82,17 @@ struct d3dkmt_process;
  */
 #define D3DKMT_MOST_EVENTS 512u
 
-/*
- * What the embedder gives. client is the embedder's own name for the process. Pages are system
- * pages by number, as the manager's platform knows them; addresses of pages are those of
- * vidmm_locked_page_address().
- */
 enum d3dkmt_clock {
     D3DKMT_NO_CLOCK,
     D3DKMT_CLOCK_STEADY, /* nobody sets it */
     D3DKMT_CLOCK_SYSTEM, /* since January 1, 1601 (UTC) */
 };
+
+/*
+ * What the embedder gives. client is the embedder's own name for the process. Pages are system
+ * pages by number, as the manager's platform knows them; addresses of pages are those of
+ * vidmm_locked_page_address().
+ */
 struct d3dkmt_board {
     void *context;
 
@@ -193,9 +195,11 @@ struct d3dkmt_deed {
     D3DKMT_HANDLE context;            /* SUBMIT */
 };
 
-/* Who looks on: at each call before it is made and when it has ended, and at the end of a process.
+/*
+ * Who looks on: at each call before it is made and when it has ended, at the end of a process, and
+ * when nobody has a shared object any more, which call->nt_object says then (client: NULL).
  */
-enum d3dkmt_moment { D3DKMT_CALLED, D3DKMT_ENDED, D3DKMT_CLOSED };
+enum d3dkmt_moment { D3DKMT_CALLED, D3DKMT_ENDED, D3DKMT_CLOSED, D3DKMT_UNSHARED };
 struct d3dkmt_call;
 
 /*
@@ -234,7 +238,8 @@ struct d3dkmt_call {
     unsigned stack_count;
     /*
      * Of functions with an NT handle: the object that it names, which the embedder knows by the
-     * descriptor; 0: none. NT handles in arguments are not looked at.
+     * descriptor; 0: none. NT handles in arguments are not looked at. Of functions that make
+     * something to be shared: what names it from then on, for who looks on.
      */
     uint64_t nt_object;
     /*

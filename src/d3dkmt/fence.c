@@ -376,8 +376,8 @@ static NTSTATUS give_fence(struct d3dkmt_call *call, struct fence *fence,
 }
 
 /* Of flags that nobody else can open there is nothing to share (d3dkmt.h, Limits). */
-static NTSTATUS create(struct device *device, const D3DDDI_SYNCHRONIZATIONOBJECTINFO2 *info,
-                       struct fence **out_fence)
+static NTSTATUS create(struct d3dkmt_call *call, struct device *device,
+                       const D3DDDI_SYNCHRONIZATIONOBJECTINFO2 *info, struct fence **out_fence)
 {
     const uint64_t value = info->MonitoredFence.InitialFenceValue;
     struct shared *shared;
@@ -388,6 +388,7 @@ static NTSTATUS create(struct device *device, const D3DDDI_SYNCHRONIZATIONOBJECT
     status = fence_share(device->process, value, &shared);
     if (!NT_SUCCESS(status))
         return status;
+    call->nt_object = shared->name;
     status = fence_open(device, shared, out_fence);
     shared_drop(shared); /* its page keeps it */
     return status;
@@ -410,7 +411,7 @@ NTSTATUS d3dkmt_CreateSynchronizationObject2(struct d3dkmt_call *call,
         return STATUS_NOT_SUPPORTED;
     if (flags.NtSecuritySharing && !flags.Shared)
         return STATUS_INVALID_PARAMETER;
-    status = create(device, &arguments->Info, &fence);
+    status = create(call, device, &arguments->Info, &fence);
     return NT_SUCCESS(status) ? give_fence(call, fence, flags, create_again) : status;
 }
 

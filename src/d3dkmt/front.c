@@ -23,6 +23,14 @@ static NTSTATUS dispatch(struct d3dkmt_call *call)
     return STATUS_INVALID_PARAMETER;
 }
 
+static bool is_by_nt_handle(enum d3dkmt_function function)
+{
+    return function == D3DKMT_FN_QueryResourceInfoFromNtHandle ||
+           function == D3DKMT_FN_OpenResourceFromNtHandle ||
+           function == D3DKMT_FN_OpenSyncObjectFromNtHandle2 ||
+           function == D3DKMT_FN_OpenKeyedMutexFromNtHandle;
+}
+
 static void end_call(struct d3dkmt *front, struct d3dkmt_call *call)
 {
     front_free(front, call->state, call->state_bytes);
@@ -39,6 +47,8 @@ bool d3dkmt_call(struct d3dkmt_process *process, struct d3dkmt_call *call)
     call->process = process;
     call->again = NULL;
     call->clock = D3DKMT_NO_CLOCK;
+    if (!is_by_nt_handle(call->function))
+        call->nt_object = 0;
     call->state = NULL;
     call->state_bytes = 0;
     list_init(&call->link);

@@ -96,7 +96,6 @@ void keyed_mutexes_close(struct d3dkmt_process *process)
         keyed_mutex_close(list_first_entry(&process->keyed_mutexes, struct keyed_mutex, link));
 }
 
-/* By NT handles it is none of its own: call->nt_object says what looks on may know it by. */
 static NTSTATUS create(struct d3dkmt_call *call, UINT64 key, bool is_by_nt_handles,
                        const struct private_data *data, D3DKMT_HANDLE *out_global,
                        D3DKMT_HANDLE *out_handle)
@@ -112,8 +111,10 @@ static NTSTATUS create(struct d3dkmt_call *call, UINT64 key, bool is_by_nt_handl
     if (!is_by_nt_handles)
         shared_give_global(shared);
     status = keyed_mutex_open(call->process, shared, data, out_handle);
-    if (NT_SUCCESS(status))
+    if (NT_SUCCESS(status)) {
         *out_global = shared->global;
+        call->nt_object = shared->name;
+    }
     shared_drop(shared); /* the handle keeps it */
     return status;
 }

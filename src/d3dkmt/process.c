@@ -66,8 +66,8 @@ void d3dkmt_process_close(struct d3dkmt_process *process, void (*gone)(void *con
     process->gone_context = context;
     cancel_calls(process);
     event_waits_end(process);
-    keyed_mutexes_close(process);
     front_tap(process->front, D3DKMT_CLOSED, process->client, NULL);
+    keyed_mutexes_close(process);
     list_for_each (device, &process->devices, struct device, link)
         device->object.is_going = true;
     budgets_share(process->front);

@@ -269,6 +269,7 @@ static void free_if_unused(struct shared *shared)
     if (shared->users || shared->nt_handles)
         return;
     list_remove(&shared->link);
+    front_tap(front, D3DKMT_UNSHARED, NULL, &(struct d3dkmt_call){.nt_object = shared->name});
     if (shared->type == OBJECT_RESOURCE)
         free_memories(shared);
     front_free(front, shared->runtime_data, shared->runtime_bytes);

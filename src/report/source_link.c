@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define SITE       "https://learn.microsoft.com/windows-hardware/drivers"
+#define WIN32      "https://learn.microsoft.com/windows/win32/api"
 #define NAME_BYTES 128
 #define LETTERS    "abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -80,7 +81,9 @@ bool source_link(const char *text, size_t length, char out[SOURCE_LINK_BYTES])
     } else if (is_reference(name) && strspn(name + 3, LETTERS "_-") == strlen(name + 3)) {
         const size_t header = strcspn(name + 3, "-");
 
-        if (name[3 + header])
+        if (begins(name + 3, "dxgi-")) /* of applications */
+            snprintf(out, SOURCE_LINK_BYTES, WIN32 "/dxgi/%s", name);
+        else if (name[3 + header])
             snprintf(out, SOURCE_LINK_BYTES, SITE "/ddi/%.*s/%s", (int)header, name + 3, name);
         else
             snprintf(out, SOURCE_LINK_BYTES, SITE "/ddi/%s/%.2s-%s-%s", header_of(name + 3), name,

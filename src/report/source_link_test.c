@@ -33,6 +33,9 @@ static void a_page_of_the_reference_is_below_its_header(void **state)
     expect("nc-pfnd3dddi_evictcb", SITE "/ddi/d3dumddi/nc-d3dumddi-pfnd3dddi_evictcb");
     expect("nf-wdm-mmallocatepagesformdlex", SITE "/ddi/wdm/nf-wdm-mmallocatepagesformdlex");
     expect("nf-d3dkmthk-d3dkmtevict", SITE "/ddi/d3dkmthk/nf-d3dkmthk-d3dkmtevict");
+    expect(
+        "nf-dxgi-idxgikeyedmutex-acquiresync",
+        "https://learn.microsoft.com/windows/win32/api/dxgi/nf-dxgi-idxgikeyedmutex-acquiresync");
 }
 
 static void other_pages_are_of_the_guide_or_of_bug_checks(void **state)

@@ -208,6 +208,7 @@ static void check_piece(struct judged_batch *batch, const struct seen_mapping *m
                                                     : CLIENT_RULE_BEFORE_RESIDENT,
                            "a%u is %s before paging fence value %" PRIu64, allocation->number, how,
                            allocation->resident_value);
+    client_rules_mutex_of(batch->rules, allocation, how);
     if (allocation->is_discarded && !is_write)
         client_rules_break(rules, CLIENT_RULE_DISCARDED_READ,
                            "a%u has lost its content, and is read", allocation->number);
@@ -614,6 +615,7 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
         signal_all(rules, &sync);
     client_rules_sharing(rules);
     client_rules_events(rules);
+    client_rules_mutexes(rules);
     switch (call->function) {
     case D3DKMT_FN_MakeResident:
         make_resident(rules, call->arguments);
@@ -837,6 +839,7 @@ void client_rules_closed(struct client_rules *rules, void *client)
                                wait->fence->number, wait->value, wait->fence->body->promised);
         wait->process = NULL;
     }
+    client_rules_mutexes_closed(rules);
     client_rules_look_at_hidden(rules);
     client_rules_forget_memory(rules);
 }

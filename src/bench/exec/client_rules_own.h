@@ -6,6 +6,7 @@
  *            client_rules_memory.c  | what the CPU writes while the GPU uses it
  *            client_rules_sharing.c | resources and fences of several processes
  *            client_rules_events.c  | events that signals set
+ *            client_rules_mutexes.c | keyed mutexes
  *            client_rules_told.c    | what these share: a breach, a fence's value, a handle
  */
 #ifndef DRYDOCK_BENCH_EXEC_CLIENT_RULES_OWN_H
@@ -105,6 +106,14 @@ void client_rules_fence_use(struct client_rules *rules, const struct seen_object
 
 void client_rules_events(struct client_rules *rules);
 void client_rules_events_ended(struct client_rules *rules);
+
+/* ---- client_rules_mutexes.c ---- */
+
+void client_rules_mutexes(struct client_rules *rules);
+void client_rules_mutexes_closed(struct client_rules *rules);
+/* Work of the call uses it. */
+void client_rules_mutex_of(struct client_rules *rules, const struct seen_object *allocation,
+                           const char *how);
 
 /* ---- client_rules_memory.c ---- */
 

@@ -36,7 +36,7 @@ static UINT room(const VOID *buffer, UINT bytes)
 static void open_resource(struct client_rules *rules, const D3DKMT_OPENRESOURCE *arguments)
 {
     check_opening(
-        rules, seen_find_shared(rules->seen, false, 0, arguments->hGlobalShare),
+        rules, seen_find_shared(rules->seen, SEEN_RESOURCE, 0, arguments->hGlobalShare),
         &(struct opening){
             arguments->NumAllocations,
             room(arguments->pPrivateRuntimeData, arguments->PrivateRuntimeDataSize),
@@ -49,7 +49,7 @@ static void open_resource_by_nt_handle(struct client_rules *rules,
                                        const D3DKMT_OPENRESOURCEFROMNTHANDLE *arguments)
 {
     check_opening(
-        rules, seen_find_shared(rules->seen, false, rules->call->nt_object, 0),
+        rules, seen_find_shared(rules->seen, SEEN_RESOURCE, rules->call->nt_object, 0),
         &(struct opening){
             arguments->NumAllocations,
             room(arguments->pPrivateRuntimeData, arguments->PrivateRuntimeDataSize),
@@ -60,21 +60,46 @@ static void open_resource_by_nt_handle(struct client_rules *rules,
 
 /* ---- Making and sharing ---------------------------------------------------------------------- */
 
+/* Of an allocation: its resource's. NOTHING: no handle of what may be shared. */
+static enum seen_kind kind_of(const struct client_rules *rules, D3DKMT_HANDLE handle,
+                              const struct seen_object **out_object)
+{
+    static const enum seen_kind kinds[] = {SEEN_RESOURCE, SEEN_FENCE, SEEN_KEYED_MUTEX,
+                                           SEEN_ALLOCATION};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        *out_object = seen_find(rules->process, handle, kinds[i]);
+        if (*out_object)
+            return kinds[i] == SEEN_ALLOCATION ? SEEN_RESOURCE : kinds[i];
+    }
+    return SEEN_NOTHING;
+}
+
 static void share(struct client_rules *rules, const THUNK_SHARE_OBJECTS *arguments)
 {
-    const D3DKMT_HANDLE handle = arguments->hObjects ? arguments->hObjects[0] : 0;
-    const struct seen_process *process = rules->process;
-    const struct seen_object *object = seen_find(process, handle, SEEN_RESOURCE);
+    unsigned counts[SEEN_RESOURCE + 1] = {0};
 
-    object = object ? object : seen_find(process, handle, SEEN_ALLOCATION);
-    object = object ? object : seen_find(process, handle, SEEN_FENCE);
-    if (arguments->cObjects != 1 && arguments->cObjects != 3)
+    if (arguments->cObjects != 1 && arguments->cObjects != 3) {
         client_rules_break(rules, CLIENT_RULE_SHARED_KINDS,
                            "{@cObjects} is {%u}{=~1, or 3 with a keyed mutex and a fence~}",
                            arguments->cObjects);
-    if (object && (!object->shared || object->shared->global))
-        client_rules_break(rules, CLIENT_RULE_NOT_SHARED, "0x%x was made without NtSecuritySharing",
-                           handle);
+        return;
+    }
+    for (UINT i = 0; arguments->hObjects && i < arguments->cObjects; i++) {
+        const struct seen_object *object;
+
+        counts[kind_of(rules, arguments->hObjects[i], &object)]++;
+        if (object && (!object->shared || object->shared->global))
+            client_rules_break(rules, CLIENT_RULE_NOT_SHARED,
+                               "0x%x was made without NtSecuritySharing", arguments->hObjects[i]);
+    }
+    if (!counts[SEEN_NOTHING] &&
+        (arguments->cObjects == 1 ? counts[SEEN_KEYED_MUTEX]
+                                  : counts[SEEN_RESOURCE] != 1 || counts[SEEN_KEYED_MUTEX] != 1))
+        client_rules_break(rules, CLIENT_RULE_SHARED_KINDS,
+                           "{@hObjects} are {%u resources, %u keyed mutexes, %u fences}{=~a "
+                           "resource, a fence, or one of each~}",
+                           counts[SEEN_RESOURCE], counts[SEEN_KEYED_MUTEX], counts[SEEN_FENCE]);
 }
 
 static void create_allocations(struct client_rules *rules, D3DKMT_CREATEALLOCATIONFLAGS flags)
@@ -141,6 +166,7 @@ void client_rules_sharing_ended(struct client_rules *rules)
     case D3DKMT_FN_QueryResourceInfoFromNtHandle:
     case D3DKMT_FN_OpenResourceFromNtHandle:
     case D3DKMT_FN_OpenSyncObjectFromNtHandle2:
+    case D3DKMT_FN_OpenKeyedMutexFromNtHandle:
         if (call->status == STATUS_INVALID_HANDLE)
             client_rules_break(rules, CLIENT_RULE_NO_NT_HANDLE,
                                "{@hNtHandle} is {no shared object of that kind}{=~one that "

@@ -194,15 +194,50 @@ static void NOT_SHARED(struct world *world)
     assert_int_equal(share(&world->maker, 1, &world->maker.fence, &name), STATUS_INVALID_PARAMETER);
 }
 
+static NTSTATUS make_mutex(struct test_client *client, UINT flags, D3DKMT_HANDLE *out_mutex)
+{
+    D3DKMT_CREATEKEYEDMUTEX2 create = {.Flags = {{.Value = flags}}};
+    const NTSTATUS status = TEST_CALL(client, CreateKeyedMutex2, &create);
+
+    *out_mutex = create.hKeyedMutex;
+    return status;
+}
+
+static NTSTATUS acquire(struct test_client *client, D3DKMT_HANDLE mutex)
+{
+    LARGE_INTEGER none = {.QuadPart = 0};
+
+    return TEST_CALL(client, AcquireKeyedMutex,
+                     &((D3DKMT_ACQUIREKEYEDMUTEX){.hKeyedMutex = mutex, .pTimeout = &none}));
+}
+
+static NTSTATUS release(struct test_client *client, D3DKMT_HANDLE mutex)
+{
+    return TEST_CALL(client, ReleaseKeyedMutex,
+                     &((D3DKMT_RELEASEKEYEDMUTEX){.hKeyedMutex = mutex}));
+}
+
 static void SHARED_KINDS(struct world *world)
 {
-    const D3DKMT_HANDLE objects[2] = {world->resource, world->fence};
+    const unsigned counts[] = {2, 1, 3};
+    D3DKMT_HANDLE objects[] = {world->resource, world->fence, 0}, mutex;
     uint64_t name;
 
-    assert_int_equal(share(&world->maker, world->breaks ? 2 : 1, objects, &name),
-                     world->breaks ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS);
-    if (!world->breaks)
+    assert_int_equal(make_mutex(&world->maker, 1, &mutex), STATUS_SUCCESS);
+    if (!world->breaks) {
+        objects[2] = mutex;
+        assert_int_equal(share(&world->maker, 3, objects, &name), STATUS_SUCCESS);
         d3dkmt_nt_handle_closed(world->maker.session->front, name);
+        assert_int_equal(share(&world->maker, 1, objects, &name), STATUS_SUCCESS);
+        d3dkmt_nt_handle_closed(world->maker.session->front, name);
+        return;
+    }
+    for (unsigned i = 0; i < ARRAY_COUNT(counts); i++) {
+        objects[0] = i == 1 ? mutex : world->resource;
+        objects[2] = world->allocation; /* the resource again */
+        assert_int_equal(share(&world->maker, counts[i], objects, &name), STATUS_INVALID_PARAMETER);
+    }
+    assert_int_equal(client_rules_broken(world->maker.session->rules, CLIENT_RULE_SHARED_KINDS), 3);
 }
 
 static void SHARING_FLAGS(struct world *world)
@@ -278,6 +313,131 @@ static void NOT_ALLOWED(struct world *world)
     if (world->breaks)
         assert_int_equal(client_rules_broken(world->client.session->rules, CLIENT_RULE_NOT_ALLOWED),
                          2);
+}
+
+/* ---- Keyed mutexes --------------------------------------------------------------------------- */
+
+static void MUTEX_NOT_HELD(struct world *world)
+{
+    D3DKMT_CREATEKEYEDMUTEX create = {0};
+    D3DKMT_OPENKEYEDMUTEX open;
+
+    assert_int_equal(TEST_CALL(&world->maker, CreateKeyedMutex, &create), STATUS_SUCCESS);
+    open = (D3DKMT_OPENKEYEDMUTEX){.hSharedHandle = create.hSharedHandle};
+    assert_int_equal(TEST_CALL(&world->client, OpenKeyedMutex, &open), STATUS_SUCCESS);
+    if (world->breaks)
+        assert_int_equal(release(&world->client, open.hKeyedMutex), STATUS_INVALID_PARAMETER);
+    assert_int_equal(acquire(&world->maker, create.hKeyedMutex), STATUS_SUCCESS);
+    assert_int_equal(acquire(&world->client, open.hKeyedMutex), STATUS_TIMEOUT);
+    if (world->breaks)
+        assert_int_equal(release(&world->client, open.hKeyedMutex), STATUS_INVALID_PARAMETER);
+    assert_int_equal(release(&world->maker, create.hKeyedMutex), STATUS_SUCCESS);
+    assert_int_equal(acquire(&world->client, open.hKeyedMutex), STATUS_SUCCESS);
+    assert_int_equal(release(&world->client, open.hKeyedMutex), STATUS_SUCCESS);
+    if (world->breaks)
+        assert_int_equal(
+            client_rules_broken(world->client.session->rules, CLIENT_RULE_MUTEX_NOT_HELD), 2);
+}
+
+static void MUTEX_LEFT(struct world *world)
+{
+    D3DKMT_HANDLE mutex;
+
+    assert_int_equal(make_mutex(&world->client, 0, &mutex), STATUS_SUCCESS);
+    assert_int_equal(acquire(&world->client, mutex), STATUS_SUCCESS);
+    if (!world->breaks)
+        assert_int_equal(release(&world->client, mutex), STATUS_SUCCESS);
+    assert_int_equal(
+        TEST_CALL(&world->client, DestroyKeyedMutex, &((D3DKMT_DESTROYKEYEDMUTEX){mutex})),
+        STATUS_SUCCESS);
+}
+
+/* The same, by the end of the process. */
+static void MUTEX_LEFT_AT_END(struct world *world)
+{
+    D3DKMT_HANDLE mutex;
+
+    assert_int_equal(make_mutex(&world->client, 0, &mutex), STATUS_SUCCESS);
+    assert_int_equal(acquire(&world->client, mutex), STATUS_SUCCESS);
+    if (!world->breaks)
+        assert_int_equal(release(&world->client, mutex), STATUS_SUCCESS);
+}
+
+/* Another process has left it. */
+static void MUTEX_ABANDONED(struct world *world)
+{
+    D3DKMT_CREATEKEYEDMUTEX create = {0};
+    D3DKMT_OPENKEYEDMUTEX open;
+    struct test_client leaver;
+
+    test_client_open(&leaver, world->client.session);
+    assert_int_equal(TEST_CALL(&world->client, CreateKeyedMutex, &create), STATUS_SUCCESS);
+    open = (D3DKMT_OPENKEYEDMUTEX){.hSharedHandle = create.hSharedHandle};
+    assert_int_equal(TEST_CALL(&leaver, OpenKeyedMutex, &open), STATUS_SUCCESS);
+    if (world->breaks)
+        assert_int_equal(acquire(&leaver, open.hKeyedMutex), STATUS_SUCCESS);
+    test_client_close(&leaver);
+    if (world->breaks) /* the leaver's own breach */
+        assert_string_not_equal(test_breaches[CLIENT_RULE_MUTEX_LEFT], "");
+    test_breaches[CLIENT_RULE_MUTEX_LEFT][0] = '\0';
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(acquire(&world->client, create.hKeyedMutex),
+                         world->breaks ? STATUS_ABANDONED : STATUS_SUCCESS);
+        if (!world->breaks)
+            assert_int_equal(release(&world->client, create.hKeyedMutex), STATUS_SUCCESS);
+    }
+}
+
+static void MUTEX_DATA(struct world *world)
+{
+    struct opening opening;
+    char data[4] = "";
+
+    prepare(&opening, &world->client);
+    opening.arguments.pKeyedMutexPrivateRuntimeData = world->breaks ? NULL : data;
+    opening.arguments.KeyedMutexPrivateRuntimeDataSize = sizeof data;
+    assert_int_equal(open_prepared(&world->client, &opening, world->resource_name),
+                     world->breaks ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS);
+}
+
+static void MUTEX_FLAGS(struct world *world)
+{
+    D3DKMT_HANDLE mutex;
+
+    assert_int_equal(make_mutex(&world->client, world->breaks ? 3 : 1, &mutex), STATUS_SUCCESS);
+}
+
+/* Both copy out of the resource, in turns or not. */
+static void MUTEX_NOT_ACQUIRED(struct world *world)
+{
+    struct test_buffer from = {.bytes = MIB}, to;
+    struct opening opening;
+    D3DKMT_HANDLE mutex;
+    uint64_t name;
+
+    assert_int_equal(make_mutex(&world->maker, 1, &mutex), STATUS_SUCCESS);
+    assert_int_equal(
+        share(&world->maker, 3, (D3DKMT_HANDLE[]){world->resource, mutex, world->fence}, &name),
+        STATUS_SUCCESS);
+    prepare(&opening, &world->client);
+    assert_int_equal(open_prepared(&world->client, &opening, name), STATUS_SUCCESS);
+    from.handle = opening.infos[0].hAllocation;
+    test_resident_buffer(&world->client, 0, MIB, &to);
+    test_map(&world->client, &from, 0);
+    assert_true(NT_SUCCESS(test_make_resident(&world->client, &from)));
+    test_let_run(world->client.session);
+    assert_int_equal(acquire(&world->client, opening.arguments.hKeyedMutex), STATUS_SUCCESS);
+    test_wait_fence(&world->client, test_copy(&world->client, to.va, from.va, MIB));
+    assert_int_equal(release(&world->client, opening.arguments.hKeyedMutex), STATUS_SUCCESS);
+    if (world->breaks) {
+        test_wait_fence(&world->client, test_copy(&world->client, to.va, from.va, MIB));
+        assert_int_equal(acquire(&world->maker, mutex), STATUS_SUCCESS);
+        test_wait_fence(&world->client, test_copy(&world->client, to.va, from.va, MIB));
+        assert_int_equal(release(&world->maker, mutex), STATUS_SUCCESS);
+        assert_int_equal(
+            client_rules_broken(world->client.session->rules, CLIENT_RULE_MUTEX_NOT_ACQUIRED), 2);
+    }
+    d3dkmt_nt_handle_closed(world->client.session->front, name);
 }
 
 /* ---- Rules that are about other things, too -------------------------------------------------- */
@@ -365,6 +525,7 @@ static const struct {
 #undef RULE
     {CLIENT_RULE_OLD_HANDLE, OLD_HANDLE},
     {CLIENT_RULE_EVICT_COUNT, EVICT_COUNT},
+    {CLIENT_RULE_MUTEX_LEFT, MUTEX_LEFT_AT_END},
 };
 
 static unsigned current;

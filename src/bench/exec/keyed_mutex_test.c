@@ -577,6 +577,7 @@ static void share_three(struct exec_session *session)
     test_client_start(&other, session);
     assert_int_equal(open_three(&other, name, NULL, &again), STATUS_INVALID_HANDLE);
     test_client_close(&other);
+    assert_true(list_is_empty(&session->seen->shared)); /* who looks on has been told */
 }
 
 static void one_nt_handle_names_a_resource_a_mutex_and_a_fence(void **state)

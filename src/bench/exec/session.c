@@ -233,7 +233,9 @@ static void tell_seers(const struct exec_session *session, enum d3dkmt_moment mo
 
     if (call)
         made = (struct client_call){call->function, call->arguments, call->status, call->nt_object};
-    if (moment == D3DKMT_CLOSED) {
+    if (moment == D3DKMT_UNSHARED) {
+        seen_unshared(session->seen, call->nt_object);
+    } else if (moment == D3DKMT_CLOSED) {
         if (session->rules)
             client_rules_closed(session->rules, client);
         if (session->recorder)

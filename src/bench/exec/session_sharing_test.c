@@ -806,7 +806,7 @@ static void be_wrong(struct exec_session *session)
                      STATUS_INVALID_PARAMETER);
     wanted.cObjects = 2;
     assert_int_equal(test_call_by(&client, D3DKMT_FN_ShareObjects, &wanted, &none_named),
-                     STATUS_NOT_SUPPORTED);
+                     STATUS_INVALID_PARAMETER);
     wanted.cObjects = 0;
     assert_int_equal(test_call_by(&client, D3DKMT_FN_ShareObjects, &wanted, &none_named),
                      STATUS_INVALID_PARAMETER);
