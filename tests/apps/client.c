@@ -429,6 +429,10 @@ int main(int argc, char **argv)
         return share(buffers, bytes);
     if (!strcmp(what, "sharing") && argc > 4 && atoi(argv[2]) > 0)
         return sharing((uint64_t)atoi(argv[2]) << 20, (unsigned)atoi(argv[3]), argv[4]);
+    if (!strcmp(what, "mutexes") && argc > 3 && atoi(argv[2]) > 0)
+        return mutexes((uint64_t)atoi(argv[2]) << 20, (unsigned)atoi(argv[3]));
+    if (!strcmp(what, "mutexes-lie"))
+        return mutexes_lie();
     if (!strcmp(what, "sharing-lies"))
         return sharing_lies(UINT64_C(1) << 20);
     open_adapter();
@@ -462,6 +466,6 @@ int main(int argc, char **argv)
         return lie();
     fprintf(stderr,
             "usage: client copy|keep|locks|queues|die|wait|leave|calls|events|notify|adapter|"
-            "share|sharing|sharing-lies|careless|wild|lie ...\n");
+            "share|sharing|sharing-lies|mutexes|mutexes-lie|careless|wild|lie ...\n");
     return 2;
 }

@@ -65,6 +65,8 @@ int calls(void);
 /* how: "fork", "socket", "name". */
 int sharing(uint64_t bytes, unsigned rounds, const char *how);
 int sharing_lies(uint64_t bytes);
+int mutexes(uint64_t bytes, unsigned rounds);
+int mutexes_lie(void);
 int queues(unsigned buffers, uint64_t bytes, unsigned rounds);
 int leave(unsigned threads, unsigned buffers, const char *lingering);
 

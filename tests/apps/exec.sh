@@ -199,6 +199,19 @@ grep -q 'KMT-081 D3DKMT.*: hNtHandle is no shared object' "$folder/out" || compl
 grep -q 'KMT-086 .*: Name has no root$' "$folder/out" || complain "sharing-lies: no KMT-086"
 grep -q 'KMT-087 .*: Name is that of a resource$' "$folder/out" || complain "sharing-lies: no KMT-087"
 
+# Two that take turns by a keyed mutex, and one that is killed while it holds one.
+expect 0 '^0 wrong words' --local-memory 8M --record "$folder/mutexes.case" -- "$client" mutexes 3 20
+grep -q ' 0 evictions' "$folder/out" && complain "mutexes: nothing had to leave"
+grep -q ' 0 findings' "$folder/out" || complain "mutexes: findings"
+plays_twice "$folder/mutexes.case"
+DRYDOCK_NO_LANES=1 expect 0 '^0 wrong words' --local-memory 8M -- "$client" mutexes 1 5
+expect 1 '^\([0-9]*\) of \1 right' -- "$client" mutexes-lie
+for rule in 088 089 090; do
+    grep -q "KMT-$rule .*keyed mutex 1 \|KMT-$rule .*keyed mutex 2 " "$folder/out" ||
+        complain "mutexes-lie: no KMT-$rule"
+done
+grep -q ' 3 findings; clients ended' "$folder/out" || complain "mutexes-lie: not three findings"
+
 # What is wrong gets its status, which is a finding of the rules; a wild list ends who hands it over.
 expect 1 '18 of 18 answered as documented' -- "$client" lie
 grep -q 'finding: KMT-017 ' "$folder/out" || complain "lie: the reservation is not told"
