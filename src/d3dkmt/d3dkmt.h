@@ -47,7 +47,6 @@
  *            NativeProgressFence or TestQueue, and a signal to more than one queue.
  *            DisableGpuTimeout goes to the driver, and time-outs stay.
  * Source     The reference pages of d3dkmthk.h; /docs/applications.md.
- * Source     The reference pages of d3dkmthk.h; /docs/applications.md.
  */
 #ifndef DRYDOCK_D3DKMT_D3DKMT_H
 #define DRYDOCK_D3DKMT_D3DKMT_H
