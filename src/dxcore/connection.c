@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "dxcore/connection.h"
 
+#include "base/bits.h"
 #include "thunk/lane.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static struct {
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static __thread int thread_socket = -1, thread_lane = -1;
-static __thread bool is_in_lane;
+static __thread bool is_in_lane, thread_stands_back;
 static __thread struct lane_patience thread_patience;
 static __thread pid_t thread_process; /* of which socket and lane are */
 
@@ -327,12 +328,22 @@ static void know_process(void)
     thread_process = self.process;
 }
 
+void connection_stand_back(void)
+{
+    thread_stands_back = true;
+}
+
+static bool may_take_lane(uint64_t used)
+{
+    return thread_stands_back ? popcount_u64(used) < LANE_COUNT / 2 : ~used != 0;
+}
+
 /* -1: none is free. */
 static int lane_of_thread(void)
 {
     uint64_t used = atomic_load(&self.used_lanes);
 
-    while (thread_lane < 0 && ~used) {
+    while (thread_lane < 0 && may_take_lane(used)) {
         const unsigned lane = (unsigned)__builtin_ctzll(~used);
 
         if (atomic_compare_exchange_weak(&self.used_lanes, &used, used | UINT64_C(1) << lane)) {

@@ -3,7 +3,7 @@
  *
  * Place      dxcore, the library that applications load as libdxcore.so. It stands in processes of
  *            others: it keeps no lock while it touches memory of theirs, handles no signal, starts
- *            no thread (but notices.h), prints nothing unless DRYDOCK_VERBOSE is set.
+ *            no thread (but notices.h and events.h), prints nothing unless DRYDOCK_VERBOSE is set.
  * Model      The first call joins: a connection for the process, the window and the lanes mapped.
  *            Each thread has a lane (thunk/lane.h) or, where there is none or a message is too
  *            large for it, a connection of its own: a call that waits holds nobody up, and a call
@@ -30,6 +30,9 @@ struct connection_files {
 };
 /* The same by the thread's connection, which files can go along with. */
 NTSTATUS connection_call_with(unsigned function, void *arguments, struct connection_files *files);
+
+/* The thread waits for most of its life: it leaves half of the lanes to those that do not. */
+void connection_stand_back(void);
 
 /* True: the address is in the part of the window that is for views. */
 bool connection_is_view(uint64_t address);

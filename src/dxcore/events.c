@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,7 +19,11 @@
 
 #define STACK_BYTES (256u << 10)
 
-/* One event of the program's, which a thread sets when the server says so. */
+/*
+ * One event of the program's, and the thread that sets it when the server says so. The thread is
+ * there before the server is told of the event, so that nothing is left there which nobody
+ * collects.
+ */
 struct wait {
     D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU arguments; /* its arrays are those below */
     D3DKMT_HANDLE handles[D3DDDI_MAX_OBJECT_WAITED_ON];
@@ -27,7 +32,30 @@ struct wait {
     uintptr_t number; /* as d3dkmt.h wants it */
     bool goes_on;     /* it is set more than once */
     int event;
+    sem_t begins;
+    bool is_over; /* the thread ends when it begins */
 };
+
+/* One whose thread has nothing to do: most waits are short, and threads cost more than calls. */
+static _Atomic(struct wait *) spare;
+
+/* A child of fork() has none of these threads. */
+static void forget_spare(void)
+{
+    atomic_store(&spare, NULL);
+}
+
+static void expect_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_spare);
+}
+
+static bool keep_spare(struct wait *wait)
+{
+    struct wait *none = NULL;
+
+    return atomic_compare_exchange_strong(&spare, &none, wait);
+}
 
 static bool is_event(int descriptor)
 {
@@ -47,26 +75,35 @@ static void set(int event)
         return; /* somebody else has filled it meanwhile */
 }
 
-static void end(struct wait *wait)
-{
-    if (wait->event >= 0)
-        close(wait->event);
-    free(wait);
-}
-
 /* A server that is gone sets every event. */
-static void *wait_for_it(void *context)
+static void wait_for_it(struct wait *wait)
 {
-    struct wait *wait = context;
     NTSTATUS status;
 
+    wait->arguments.hAsyncEvent = (HANDLE)(wait->number + 1);
     do {
         status = connection_call(D3DKMT_FN_WaitForSynchronizationObjectFromCpu, &wait->arguments,
                                  wait->caller);
         if (status >= 0 || status == STATUS_DEVICE_REMOVED)
             set(wait->event);
     } while (wait->goes_on && status >= 0);
-    end(wait);
+    close(wait->event);
+}
+
+static void *run(void *context)
+{
+    struct wait *wait = context;
+
+    connection_stand_back();
+    do {
+        while (sem_wait(&wait->begins))
+            continue;
+        if (wait->is_over)
+            break;
+        wait_for_it(wait);
+    } while (keep_spare(wait));
+    sem_destroy(&wait->begins);
+    free(wait);
     return NULL;
 }
 
@@ -84,11 +121,48 @@ static bool start(struct wait *wait)
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    wait->arguments.hAsyncEvent = (HANDLE)(wait->number + 1);
-    has_started = !pthread_create(&thread, &attributes, wait_for_it, wait);
+    has_started = !pthread_create(&thread, &attributes, run, wait);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return has_started;
+}
+
+/* NULL: no memory, or no thread. */
+static struct wait *take(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct wait *wait = atomic_exchange(&spare, NULL);
+
+    if (wait)
+        return wait;
+    pthread_once(&once, expect_forks);
+    wait = calloc(1, sizeof *wait);
+    if (!wait || sem_init(&wait->begins, 0, 0)) {
+        free(wait);
+        return NULL;
+    }
+    if (start(wait))
+        return wait;
+    sem_destroy(&wait->begins);
+    free(wait);
+    return NULL;
+}
+
+/* From here on the wait is its thread's. */
+static void let_begin(struct wait *wait)
+{
+    sem_post(&wait->begins);
+}
+
+/* There is nothing to wait for. */
+static void end(struct wait *wait)
+{
+    if (wait->event >= 0)
+        close(wait->event);
+    if (keep_spare(wait))
+        return;
+    wait->is_over = true;
+    let_begin(wait);
 }
 
 /*
@@ -112,18 +186,21 @@ static void keep_arrays(struct wait *wait)
 static NTSTATUS begin(HANDLE handle, const void *caller, struct wait **out_wait)
 {
     static atomic_uintptr_t numbers;
-    struct wait *wait = calloc(1, sizeof *wait);
+    struct wait *wait = take();
 
     *out_wait = wait;
     if (!wait)
         return STATUS_NO_MEMORY;
+    wait->arguments = (D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){0};
     wait->caller = caller;
+    wait->number = 0;
+    wait->goes_on = false;
     wait->event = -1;
     errno = EBADF;
     if ((uintptr_t)handle <= INT_MAX)
         wait->event = fcntl((int)(intptr_t)handle, F_DUPFD_CLOEXEC, 0);
     if (wait->event < 0 && errno != EBADF) { /* there are no descriptors left */
-        free(wait);
+        end(wait);
         *out_wait = NULL;
         return STATUS_NO_MEMORY;
     }
@@ -147,25 +224,16 @@ NTSTATUS events_wait(const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments
         connection_call(D3DKMT_FN_WaitForSynchronizationObjectFromCpu, &wait->arguments, caller);
     if (status == STATUS_PENDING) {
         keep_arrays(wait);
-        if (start(wait))
-            return STATUS_SUCCESS;
-        status = STATUS_NO_MEMORY;
-    } else if (status >= 0) {
-        set(wait->event);
+        let_begin(wait);
+        return STATUS_SUCCESS;
     }
+    if (status >= 0)
+        set(wait->event);
 
 end_wait:
     if (wait)
         end(wait);
     return status;
-}
-
-/* Of a notification that has no thread. */
-static void destroy(D3DKMT_HANDLE object)
-{
-    D3DKMT_DESTROYSYNCHRONIZATIONOBJECT destroy = {.hSyncObject = object};
-
-    connection_call(D3DKMT_FN_DestroySynchronizationObject, &destroy, NULL);
 }
 
 NTSTATUS events_notify(D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *arguments, const void *caller)
@@ -179,16 +247,13 @@ NTSTATUS events_notify(D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *arguments, const voi
     /* Of what is no event the server hears as well: it tells a rule of it. */
     create.Info.CPUNotification.Event = (HANDLE)wait->number;
     status = connection_call(D3DKMT_FN_CreateSynchronizationObject2, &create, caller);
-    wait->goes_on = true;
-    if (status >= 0 && start(wait)) {
-        arguments->hSyncObject = create.hSyncObject;
+    if (status < 0) {
+        end(wait);
         return status;
     }
-    if (status >= 0) {
-        destroy(create.hSyncObject);
-        status = STATUS_NO_MEMORY;
-    }
-    end(wait);
+    arguments->hSyncObject = create.hSyncObject;
+    wait->goes_on = true;
+    let_begin(wait);
     return status;
 }
 
@@ -202,10 +267,11 @@ static NTSTATUS enqueue(unsigned function, void *arguments, HANDLE *event, const
         return status;
     *event = (HANDLE)wait->number;
     status = connection_call(function, arguments, caller);
-    if (status >= 0 && start(wait))
-        return status;
-    end(wait);
-    return status < 0 ? status : STATUS_NO_MEMORY;
+    if (status < 0)
+        end(wait);
+    else
+        let_begin(wait);
+    return status;
 }
 
 NTSTATUS events_enqueue(const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT2 *arguments, const void *caller)

@@ -15,7 +15,8 @@
  *                                                buffers have been made; with a library: slowly
  *     client queues BUFFERS MIB ROUNDS           writes, copies and reads by hardware queues
  *     client events                              waits that set an event
- *     client notify [lie]                        signals that set an event; and some that are wrong
+ *     client notify [lie|starved|many]           signals that set an event; some that are wrong;
+ *                                                where no thread can start; beside many threads
  *     client adapter                             what DXCore tells, beside what the calls tell
  *     client calls                               measures what a call costs, beside a socket
  *     client share BUFFERS MIB                   holds them, and trims when another process comes
@@ -452,6 +453,10 @@ int main(int argc, char **argv)
         return queues(buffers, bytes, rounds);
     if (!strcmp(what, "events"))
         return events();
+    if (!strcmp(what, "notify") && argc > 2 && !strcmp(argv[2], "starved"))
+        return events_without_threads();
+    if (!strcmp(what, "notify") && argc > 2 && !strcmp(argv[2], "many"))
+        return events_beside_threads();
     if (!strcmp(what, "notify"))
         return notifications(argc > 2 && !strcmp(argv[2], "lie"));
     if (!strcmp(what, "adapter"))

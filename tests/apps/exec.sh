@@ -144,6 +144,11 @@ DRYDOCK_NO_LANES=1 expect 1 '^10 of 10 right' -- "$client" notify lie
 grep -q ' 2 findings; ' "$folder/out" || complain "notify lie: not two findings"
 grep -q 'KMT-083 .*: Event is no event$' "$folder/out" || complain "notify lie: no KMT-083"
 grep -q 'KMT-084 .*: ObjectCount is 1$' "$folder/out" || complain "notify lie: no KMT-084"
+# Where no thread can start nothing is left with the server. Threads that wait for events leave lanes to others:
+# the 4,000 calls of 20 threads go by lanes beside 80 notifications.
+expect 0 '^1804 of 1804 right' -- "$client" notify starved
+expect 0 '^100 of 100 right' --json -- "$client" notify many
+grep -q '"lane_calls": 4[0-9][0-9][0-9],' "$folder/out" || complain "notify many: calls by sockets"
 "$drydock" exec -- env DRYDOCK_PASS="$folder/other/libdxcore.so" DRYDOCK_RECORD="$folder/passed-notify.case" \
     "$client" notify >"$folder/out" 2>&1
 grep -q '^6 of 6 right' "$folder/out" || complain "notify: what passes is another answer"
