@@ -187,7 +187,7 @@ NTSTATUS d3dkmt_create(const struct d3dkmt_config *config, struct d3dkmt **out_f
     list_init(&front->processes);
     list_init(&front->waiting);
     list_init(&front->graves);
-    list_init(&front->shared);
+    shared_init(front);
     list_init(&front->files);
     list_init(&front->starved);
     *out_front = front;

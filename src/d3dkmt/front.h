@@ -35,6 +35,9 @@
 
 #define PAGE_SIZE_BYTES 4096u
 
+/* Chains of an index. There are as many titles at most as the embedder gives NT handles. */
+#define SHARED_CHAINS 1024u
+
 /* What one process may have at most; more is STATUS_NO_MEMORY. */
 #define MOST_HANDLES      (1u << 20)
 #define MOST_LIST         (1u << 16) /* members of a list in one call */
@@ -77,7 +80,8 @@ struct handle_slot {
  * Something that devices of several processes may have: each of them, and each NT handle, keeps it.
  */
 struct shared {
-    struct list link; /* of the front */
+    /* Of the front's indexes; by_global and by_title: empty where it has none. */
+    struct list by_name, by_global, by_title;
     struct d3dkmt *front;
     uint64_t name; /* of all objects so far, from 1 */
     enum object_type type;
@@ -380,11 +384,14 @@ struct d3dkmt {
     uint64_t handed_over;           /* submissions, so far */
     uint64_t releases;              /* references given up, work ended, allocations destroyed */
     struct list graves;             /* allocations that are destroyed and have not gone */
-    struct list shared;             /* objects that are */
-    struct list files;              /* of those */
-    uint64_t shared_objects;        /* so far */
-    unsigned wants_idle; /* destructions that lack its idleness alone: no work is handed over */
-    unsigned trim_count; /* registrations for notices to trim */
+    /* Objects that are: by their names, their global handles, their titles. */
+    struct shared_index {
+        struct list chains[SHARED_CHAINS];
+    } by_name, by_global, by_title;
+    struct list files;       /* of those */
+    uint64_t shared_objects; /* so far */
+    unsigned wants_idle;     /* destructions that lack its idleness alone: no work is handed over */
+    unsigned trim_count;     /* registrations for notices to trim */
     bool has_changed, is_pumping;
     struct d3dkmt_statistics statistics;
 };
@@ -438,6 +445,7 @@ bool allocation_is_had_by_others(const struct allocation *allocation);
 
 /* ---- shared.c ---- */
 
+void shared_init(struct d3dkmt *front);
 /* Gives an object with one user. STATUS_NO_MEMORY. */
 NTSTATUS shared_create(struct d3dkmt *front, enum object_type type, struct shared **out_shared);
 /* Of a resource: what it is made of. STATUS_NO_MEMORY: the object is to be dropped. */

@@ -12,6 +12,47 @@
 
 #include <string.h>
 
+/* ---- Indexes --------------------------------------------------------------------------------- */
+
+static void index_init(struct shared_index *index)
+{
+    for (unsigned i = 0; i < SHARED_CHAINS; i++)
+        list_init(&index->chains[i]);
+}
+
+void shared_init(struct d3dkmt *front)
+{
+    index_init(&front->by_name);
+    index_init(&front->by_global);
+    index_init(&front->by_title);
+}
+
+/* The lowest bits alone differ of numbers that follow each other. */
+static struct list *chain_of(struct shared_index *index, uint64_t number)
+{
+    return &index->chains[hash_u64(number) % SHARED_CHAINS];
+}
+
+static uint16_t unit_at(const void *name, UINT at, bool ignores_case)
+{
+    uint16_t unit;
+
+    memcpy(&unit, (const uint8_t *)name + at, sizeof unit);
+    return ignores_case && unit >= 'a' && unit <= 'z' ? (uint16_t)(unit - 'a' + 'A') : unit;
+}
+
+/* The same for titles that differ in case alone: a call may ignore it. */
+static struct list *chain_of_title(struct shared_index *index, const void *name, UINT bytes)
+{
+    uint64_t number = bytes;
+
+    for (UINT at = 0; at < bytes; at += 2)
+        number = hash_pair(number, unit_at(name, at, true));
+    return chain_of(index, number);
+}
+
+/* ---- Objects --------------------------------------------------------------------------------- */
+
 /* A handle of no process: theirs are smaller (MOST_HANDLES). */
 #define GLOBAL_BIT 0x40000000u
 
@@ -40,15 +81,30 @@ static struct shared *part_of(struct shared *shared, enum object_type type)
     return NULL;
 }
 
+static struct shared *find_named(struct d3dkmt *front, uint64_t name)
+{
+    struct shared *shared;
+
+    list_for_each (shared, chain_of(&front->by_name, name), struct shared, by_name) {
+        if (shared->name == name)
+            return shared;
+    }
+    return NULL;
+}
+
 struct shared *shared_find(struct d3dkmt *front, enum object_type type, uint64_t nt_object,
                            D3DKMT_HANDLE global)
 {
     struct shared *shared;
 
-    list_for_each (shared, &front->shared, struct shared, link) {
-        if (nt_object && shared->name == nt_object && shared->nt_handles)
-            return part_of(shared, type);
-        if (global && shared->type == type && shared->global == global)
+    if (nt_object) {
+        shared = find_named(front, nt_object);
+        return shared && shared->nt_handles ? part_of(shared, type) : NULL;
+    }
+    if (!global)
+        return NULL;
+    list_for_each (shared, chain_of(&front->by_global, global), struct shared, by_global) {
+        if (shared->type == type && shared->global == global)
             return shared;
     }
     return NULL;
@@ -57,6 +113,7 @@ struct shared *shared_find(struct d3dkmt *front, enum object_type type, uint64_t
 void shared_give_global(struct shared *shared)
 {
     shared->global = choose_global(shared);
+    list_push_back(chain_of(&shared->front->by_global, shared->global), &shared->by_global);
 }
 
 NTSTATUS shared_create(struct d3dkmt *front, enum object_type type, struct shared **out_shared)
@@ -70,21 +127,15 @@ NTSTATUS shared_create(struct d3dkmt *front, enum object_type type, struct share
     shared->type = type;
     shared->name = ++front->shared_objects;
     shared->users = 1;
-    list_push_back(&front->shared, &shared->link);
+    list_init(&shared->by_global);
+    list_init(&shared->by_title);
+    list_push_back(chain_of(&front->by_name, shared->name), &shared->by_name);
     return STATUS_SUCCESS;
-}
-
-static uint16_t unit_at(const void *name, UINT at, bool ignores_case)
-{
-    uint16_t unit;
-
-    memcpy(&unit, (const uint8_t *)name + at, sizeof unit);
-    return ignores_case && unit >= 'a' && unit <= 'z' ? (uint16_t)(unit - 'a' + 'A') : unit;
 }
 
 static bool has_title(const struct shared *shared, const struct title *title)
 {
-    if (!shared->title || shared->title_bytes != title->bytes)
+    if (shared->title_bytes != title->bytes)
         return false;
     for (UINT at = 0; at < title->bytes; at += 2) {
         if (unit_at(shared->title, at, title->ignores_case) !=
@@ -98,7 +149,8 @@ struct shared *shared_find_titled(struct d3dkmt *front, const struct title *titl
 {
     struct shared *shared;
 
-    list_for_each (shared, &front->shared, struct shared, link) {
+    list_for_each (shared, chain_of_title(&front->by_title, title->name, title->bytes),
+                   struct shared, by_title) {
         if (has_title(shared, title))
             return shared;
     }
@@ -112,11 +164,14 @@ NTSTATUS shared_give_title(struct shared *shared, const struct title *title)
         return STATUS_NO_MEMORY;
     memcpy(shared->title, title->name, title->bytes);
     shared->title_bytes = title->bytes;
+    list_push_back(chain_of_title(&shared->front->by_title, title->name, title->bytes),
+                   &shared->by_title);
     return STATUS_SUCCESS;
 }
 
 static void take_title(struct shared *shared)
 {
+    list_remove(&shared->by_title);
     front_free(shared->front, shared->title, shared->title_bytes);
     shared->title = NULL;
     shared->title_bytes = 0;
@@ -268,7 +323,8 @@ static void free_if_unused(struct shared *shared)
 
     if (shared->users || shared->nt_handles)
         return;
-    list_remove(&shared->link);
+    list_remove(&shared->by_name);
+    list_remove(&shared->by_global);
     front_tap(front, D3DKMT_UNSHARED, NULL, &(struct d3dkmt_call){.nt_object = shared->name});
     if (shared->type == OBJECT_RESOURCE)
         free_memories(shared);
@@ -295,16 +351,13 @@ void shared_drop(struct shared *shared)
 
 static void close_nt_handle(struct d3dkmt *front, uint64_t nt_object, bool takes_title)
 {
-    struct shared *shared;
+    struct shared *shared = find_named(front, nt_object);
 
-    list_for_each (shared, &front->shared, struct shared, link) {
-        if (shared->name != nt_object || !shared->nt_handles)
-            continue;
-        if (!--shared->nt_handles || takes_title)
-            take_title(shared);
-        free_if_unused(shared);
+    if (!shared || !shared->nt_handles)
         return;
-    }
+    if (!--shared->nt_handles || takes_title)
+        take_title(shared);
+    free_if_unused(shared);
 }
 
 void d3dkmt_nt_handle_closed(struct d3dkmt *front, uint64_t nt_object)
