@@ -44,7 +44,8 @@
 #define STEPS_A_ROUND 64u
 
 /* Descriptors of the server, where the system allows so many. */
-#define MOST_FILES 65536u
+#define MOST_FILES         65536u
+#define FILES_AN_NT_HANDLE 4u /* of these: one NT handle that clients share with each other */
 
 /* How long it sleeps where something must be looked at that says nothing by itself. */
 #define LOOK_NS UINT64_C(20000000)
@@ -701,13 +702,20 @@ static void drop_broken(struct server *server)
  * What clients share costs descriptors here, one for each: the server has as many as it may. Behind
  * the start of the program, which keeps the limit as it was.
  */
+static unsigned most_files(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) ? 0 : (unsigned)min_u64(MOST_FILES, limit.rlim_max);
+}
+
 static void raise_file_limit(void)
 {
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit))
         return;
-    limit.rlim_cur = min_u64(max_u64(limit.rlim_cur, MOST_FILES), limit.rlim_max);
+    limit.rlim_cur = max_u64(limit.rlim_cur, most_files());
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
@@ -973,7 +981,8 @@ static void play_session(struct exec_server *shared)
 
     list_init(&server.clients);
     list_init(&server.channels);
-    nt_handles_init(&server.nt_handles, &server.waiting, SOURCE_NT_HANDLE, shared->session.front);
+    nt_handles_init(&server.nt_handles, &server.waiting, SOURCE_NT_HANDLE, shared->session.front,
+                    most_files() / FILES_AN_NT_HANDLE);
     exec_find_store(shared->config.driver, shared->session.store, sizeof shared->session.store);
     if (listen_at(&server, shared->config.socket_path)) {
         serve_program(&server);
