@@ -104,6 +104,17 @@ static bool is_inside(const struct allocation *allocation, uint64_t offset, uint
     return count && offset < pages && count <= pages - offset;
 }
 
+/*
+ * The range of an allocation that is destroyed here, and that others have: it is closed when its
+ * device's queues are empty, which may wait for this very client. What runs uses the addresses;
+ * what is queued does not any more, who wants them again says so. False: not yet.
+ */
+static bool clear_range(struct d3dkmt_process *process, const struct va_range *range)
+{
+    return !device_runs(range->allocation->device) &&
+           va_unmap(process, range->start, range->end, range->allocation);
+}
+
 /* The manager says that the range is taken: entries of what was there are on their way out. */
 static bool map_again(struct d3dkmt_call *call)
 {
@@ -131,8 +142,11 @@ static bool map_again(struct d3dkmt_call *call)
         low = va_choose(process, low, high, bytes, ALIGNMENT);
     else
         range = va_find(&process->mapped, low, high);
-    if (range && range->allocation && range->allocation->is_destroyed)
-        return false; /* it is closed first: others have it */
+    while (range && range->allocation && range->allocation->is_destroyed) {
+        if (!clear_range(process, range))
+            return false;
+        range = va_find(&process->mapped, low, high);
+    }
     if (range)
         return call_end(call, STATUS_INVALID_PARAMETER);
     if (!low)

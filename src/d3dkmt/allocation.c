@@ -441,17 +441,6 @@ static void kill(struct allocation *allocation)
     vidmm_allocation_destroy(allocation->handle);
 }
 
-static bool device_runs(const struct device *device)
-{
-    const struct context *context;
-
-    list_for_each (context, &device->contexts, struct context, link) {
-        if (!list_is_empty(&context->running))
-            return true;
-    }
-    return false;
-}
-
 /* The device has it no more, if this was all that it had of it. */
 static NTSTATUS close_in_device(struct allocation *allocation)
 {

@@ -8,7 +8,7 @@
  *
  * A shared fence has a page of its own, in a file that its clients have views of; each of them has
  * it mapped for itself. When the fence is destroyed in a process, its page there goes as soon as
- * nothing of the process runs.
+ * nothing of the process runs that was handed over before.
  *
  * A client learns from its fences that a device is lost, so device_lose() is here.
  */
@@ -135,18 +135,26 @@ bool fence_pages_gone(struct d3dkmt_process *process)
     return list_is_empty(&process->fence_pages);
 }
 
-static bool process_runs(const struct d3dkmt_process *process)
+/* Something that was handed over among the first so many submissions; a context's end in order. */
+static bool runs_of(const struct d3dkmt_process *process, uint64_t number)
 {
     const struct device *device;
     const struct context *context;
 
     list_for_each (device, &process->devices, struct device, link) {
         list_for_each (context, &device->contexts, struct context, link) {
-            if (!list_is_empty(&context->running))
+            if (!list_is_empty(&context->running) &&
+                list_first_entry(&context->running, struct item, link)->number <= number)
                 return true;
         }
     }
     return false;
+}
+
+static void page_begin_to_leave(const struct d3dkmt_process *process, struct fence_page *page)
+{
+    page->is_leaving = true;
+    page->left = process->front->handed_over;
 }
 
 bool fence_pages_leave(struct d3dkmt_process *process)
@@ -155,7 +163,7 @@ bool fence_pages_leave(struct d3dkmt_process *process)
     bool did = false;
 
     list_for_each_safe (page, following, &process->fence_pages, struct fence_page, link) {
-        if (page->is_leaving && (page->used == UINT64_MAX || !process_runs(process)))
+        if (page->is_leaving && (page->used == UINT64_MAX || !runs_of(process, page->left)))
             did |= page_leaves(process, page);
     }
     return did;
@@ -235,7 +243,8 @@ NTSTATUS fence_open(struct device *device, struct shared *shared, struct fence *
     if (!NT_SUCCESS(status))
         return status;
     status = place_fence(device, page, out_fence);
-    page->is_leaving = !NT_SUCCESS(status);
+    if (!NT_SUCCESS(status))
+        page_begin_to_leave(device->process, page);
     return status;
 }
 
@@ -260,7 +269,7 @@ static void free_if_unused(struct fence *fence)
     if (!fence->is_destroyed || fence->uses)
         return;
     if (fence->page->shared)
-        fence->page->is_leaving = true;
+        page_begin_to_leave(fence->process, fence->page);
     else
         fence->page->used &= ~(UINT64_C(1) << offset / (WORDS_A_FENCE * sizeof(uint64_t)));
     front_changed(fence->process->front);

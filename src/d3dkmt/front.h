@@ -143,6 +143,7 @@ struct fence_page {
     bool is_mapped, is_failed;
     struct shared *shared; /* NULL: a page of the process's own */
     bool is_leaving;       /* of a shared one: its fence here is destroyed */
+    uint64_t left;         /* ... when so many submissions had been handed over */
 };
 
 struct fence {
@@ -285,6 +286,7 @@ struct item {
     struct context *context;
     enum item_kind kind;
     uint64_t sequence;
+    uint64_t number; /* of a running one: of all submissions when it was handed over */
     size_t bytes;
     bool is_any;
     /* Waits and signals. */
@@ -566,7 +568,7 @@ void device_lose(struct device *device, bool is_out_of_memory);
 /* Ends those whose values are reached, or whose fences have gone; true: one has ended. */
 bool event_waits_look(struct d3dkmt_process *process);
 void event_waits_end(struct d3dkmt_process *process);
-/* Pages of shared fences that are destroyed here go when nothing of the process runs. */
+/* Pages of shared fences that are destroyed here go when nothing runs that ran before. */
 bool fence_pages_leave(struct d3dkmt_process *process);
 /* Unmaps and releases the pages of fences; true: there are none any more. */
 bool fence_pages_gone(struct d3dkmt_process *process);
@@ -605,6 +607,8 @@ void keyed_mutexes_close(struct d3dkmt_process *process);
 /* Everything that the context has queued and not handed over is dropped. */
 void context_drop_queue(struct context *context);
 bool contexts_pump(struct d3dkmt *front);
+/* The manager has work of the device. */
+bool device_runs(const struct device *device);
 /* Some context of the device has items that were not handed over. */
 bool device_has_queued(const struct device *device);
 

@@ -82,7 +82,7 @@ static bool work_goes(struct item *item)
 
     if (front->wants_idle || context->device->demoted || context->device->closing)
         return false;
-    context->device->last_work = ++front->handed_over;
+    context->device->last_work = item->number = ++front->handed_over;
     list_remove(&item->link);
     list_push_back(&context->running, &item->link);
     front_tell(front, &(struct d3dkmt_deed){.kind = D3DKMT_DEED_SUBMIT,
@@ -116,6 +116,7 @@ static bool tiles_go(struct item *item)
 
     if (context->device->process->front->wants_idle || context->device->closing)
         return false;
+    item->number = context->device->process->front->handed_over;
     list_remove(&item->link);
     list_push_back(&context->running, &item->link);
     status = vidmm_update_gpu_va(context->handle, item->tile_count, item->tiles, retired, item);
@@ -187,6 +188,17 @@ bool device_has_queued(const struct device *device)
 
     list_for_each (context, &device->contexts, struct context, link) {
         if (!list_is_empty(&context->queue))
+            return true;
+    }
+    return false;
+}
+
+bool device_runs(const struct device *device)
+{
+    const struct context *context;
+
+    list_for_each (context, &device->contexts, struct context, link) {
+        if (!list_is_empty(&context->running))
             return true;
     }
     return false;
