@@ -1,11 +1,13 @@
 #define _GNU_SOURCE
 #include "bench/exec/program.h"
 
+#include "base/bits.h"
 #include "thunk/protocol.h"
 
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -66,4 +68,25 @@ int exec_start_program(char *const *program, bool speaks_aside, pid_t *out_pid)
         error = posix_spawnp(out_pid, program[0], &actions, NULL, program, environ);
     posix_spawn_file_actions_destroy(&actions);
     return error;
+}
+
+/* ---- Descriptors ----------------------------------------------------------------------------- */
+
+#define MOST_FILES 65536u /* where the system allows so many */
+
+unsigned exec_most_files(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) ? 0 : (unsigned)min_u64(MOST_FILES, limit.rlim_max);
+}
+
+void exec_raise_file_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    limit.rlim_cur = max_u64(limit.rlim_cur, exec_most_files());
+    setrlimit(RLIMIT_NOFILE, &limit);
 }

@@ -19,4 +19,12 @@ bool exec_set_environment(const char *socket_path, const char *library_dir);
 /* speaks_aside: what it prints goes to standard error. Gives an errno; 0: it runs. */
 int exec_start_program(char *const *program, bool speaks_aside, pid_t *out_pid);
 
+/* Descriptors that this process may have behind exec_raise_file_limit(). */
+unsigned exec_most_files(void);
+/*
+ * What clients share costs descriptors here, one for each: the server has as many as it may. Behind
+ * the start of the program, which keeps the limit as it was.
+ */
+void exec_raise_file_limit(void);
+
 #endif

@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -43,9 +42,8 @@
 /* What happens on the machine between two looks at the sockets. */
 #define STEPS_A_ROUND 64u
 
-/* Descriptors of the server, where the system allows so many. */
-#define MOST_FILES         65536u
-#define FILES_AN_NT_HANDLE 4u /* of these: one NT handle that clients share with each other */
+/* Of so many descriptors that the server may have one NT handle is for clients to share. */
+#define FILES_AN_NT_HANDLE 4u
 
 /* How long it sleeps where something must be looked at that says nothing by itself. */
 #define LOOK_NS UINT64_C(20000000)
@@ -698,27 +696,6 @@ static void drop_broken(struct server *server)
 
 /* ---- The program ----------------------------------------------------------------------------- */
 
-/*
- * What clients share costs descriptors here, one for each: the server has as many as it may. Behind
- * the start of the program, which keeps the limit as it was.
- */
-static unsigned most_files(void)
-{
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_NOFILE, &limit) ? 0 : (unsigned)min_u64(MOST_FILES, limit.rlim_max);
-}
-
-static void raise_file_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit))
-        return;
-    limit.rlim_cur = max_u64(limit.rlim_cur, most_files());
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static bool start_program(struct server *server)
 {
     const struct exec_server_config *config = &server->shared->config;
@@ -726,7 +703,7 @@ static bool start_program(struct server *server)
 
     if (exec_set_environment(config->socket_path, config->library_dir))
         error = exec_start_program(config->program, config->speaks_aside, &server->program);
-    raise_file_limit();
+    exec_raise_file_limit();
     if (error)
         snprintf(server->shared->error, sizeof server->shared->error, "cannot start '%s': %s",
                  config->program[0], strerror(error));
@@ -982,7 +959,7 @@ static void play_session(struct exec_server *shared)
     list_init(&server.clients);
     list_init(&server.channels);
     nt_handles_init(&server.nt_handles, &server.waiting, SOURCE_NT_HANDLE, shared->session.front,
-                    most_files() / FILES_AN_NT_HANDLE);
+                    exec_most_files() / FILES_AN_NT_HANDLE);
     exec_find_store(shared->config.driver, shared->session.store, sizeof shared->session.store);
     if (listen_at(&server, shared->config.socket_path)) {
         serve_program(&server);
