@@ -3,6 +3,7 @@
 #include "bench/exec/test_client.h"
 
 #include <string.h>
+#include <uchar.h>
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -585,6 +586,70 @@ static void one_nt_handle_names_a_resource_a_mutex_and_a_fence(void **state)
     test_on_board(16 * MIB, share_three);
 }
 
+#define NAME u"\\three"
+
+static NTSTATUS open_named(struct test_client *client, enum d3dkmt_function function,
+                           uint64_t *out_name)
+{
+    THUNK_OPEN_BY_NAME arguments = {.Name = NAME, .NameBytes = sizeof NAME - 2};
+
+    *out_name = 0;
+    return test_call_by(client, function, &arguments, out_name);
+}
+
+/* A name is that of the resource; what fails has opened nothing. */
+static void name_three(struct exec_session *session)
+{
+    static char much[(1u << 20) + 2];
+    struct test_client maker, other;
+    struct opening opening;
+    struct three three;
+    uint64_t name, named, handles;
+
+    test_client_start(&maker, session);
+    test_client_start(&other, session);
+    three = make_three(&maker);
+    THUNK_SHARE_OBJECTS arguments = {
+        .cObjects = 3,
+        .hObjects = (D3DKMT_HANDLE[]){three.resource, three.mutex, three.fence},
+        .Name = NAME,
+        .NameBytes = sizeof NAME - 2};
+    name = 0;
+    assert_int_equal(test_call_by(&maker, D3DKMT_FN_ShareObjects, &arguments, &name),
+                     STATUS_SUCCESS);
+    named = 0;
+    assert_int_equal(test_call_by(&maker, D3DKMT_FN_ShareObjects, &arguments, &named),
+                     STATUS_OBJECT_NAME_COLLISION);
+    assert_int_equal(open_named(&other, D3DKMT_FN_OpenSyncObjectNtHandleFromName, &named),
+                     STATUS_OBJECT_TYPE_MISMATCH);
+    assert_int_equal(open_named(&other, D3DKMT_FN_OpenNtHandleFromName, &named), STATUS_SUCCESS);
+    assert_int_equal(named, name);
+    handles = d3dkmt_process_handles(other.process);
+    memset(much, 'x', sizeof much - 1);
+    assert_int_equal(open_three(&other, named, much, &opening), STATUS_NO_MEMORY);
+    assert_int_equal(opening.arguments.hResource, 0);
+    assert_int_equal(opening.info.hAllocation, 0);
+    assert_int_equal(opening.arguments.hKeyedMutex, 0);
+    assert_int_equal(opening.arguments.hSyncObject, 0);
+    test_let_run(session);
+    assert_int_equal(d3dkmt_process_handles(other.process), handles);
+    assert_int_equal(open_three(&other, named, NULL, &opening), STATUS_SUCCESS);
+    assert_int_equal(d3dkmt_process_handles(other.process), handles + 4);
+    d3dkmt_nt_handle_closed(session->front, name);
+    assert_int_equal(open_named(&other, D3DKMT_FN_OpenNtHandleFromName, &named), STATUS_SUCCESS);
+    d3dkmt_nt_handle_closed(session->front, named);
+    d3dkmt_nt_handle_closed(session->front, named);
+    assert_int_equal(open_named(&other, D3DKMT_FN_OpenNtHandleFromName, &named),
+                     STATUS_OBJECT_NAME_NOT_FOUND);
+    test_client_close(&maker);
+    test_client_close(&other);
+}
+
+static void three_have_a_name_and_open_whole_or_not_at_all(void **state)
+{
+    test_on_board(16 * MIB, name_three);
+}
+
 static void share_wrongly(struct exec_session *session)
 {
     struct test_client maker, other;
@@ -652,6 +717,7 @@ int main(void)
         cmocka_unit_test(private_data_goes_from_release_to_acquire),
         cmocka_unit_test(what_is_wrong_gets_its_status),
         cmocka_unit_test(one_nt_handle_names_a_resource_a_mutex_and_a_fence),
+        cmocka_unit_test(three_have_a_name_and_open_whole_or_not_at_all),
         cmocka_unit_test(other_combinations_are_refused),
     };
 
