@@ -11,16 +11,6 @@
 
 /* ---- Shared objects -------------------------------------------------------------------------- */
 
-void seen_leave_shared(struct seen_object *object)
-{
-    if (!object->shared)
-        return;
-    if (object->shared->holder == object)
-        object->shared->holder = NULL;
-    list_remove(&object->shared_link);
-    object->shared = NULL;
-}
-
 void seen_free_shared(struct seen *seen, struct seen_shared *shared)
 {
     struct seen_shared *other;
