@@ -125,6 +125,13 @@ void trace_put_gpu_physical(struct trace_line *line, const char *name,
 /* The fields of BuildPagingBuffer before and after the call (trace_paging.c). */
 void trace_put_build_paging_buffer(struct trace_line *line, const struct trace_event *event);
 
+/*
+ * The fields of DDIs about work (trace_work.c); false: the DDI is none of them. Of a callback
+ * (trace_callback.c).
+ */
+bool trace_put_work(struct trace_line *line, const struct trace_event *event);
+void trace_put_callback(struct trace_line *line, const struct trace_event *event);
+
 /* The fields of a request for memory of the device, before and after (trace_memory.c). */
 void trace_put_memory(struct trace_line *line, const struct trace_event *event);
 

@@ -1,40 +1,12 @@
-#include "layers/transcript/record.h"
+#include "layers/transcript/record_private.h"
 
 #include "base/bits.h"
 #include "layers/layer.h"
-#include "layers/transcript/transcript.h"
-#include "layers/transcript/written.h"
 #include "miniport/loans.h"
 #include "nt/threads/scheduler.h"
 
 #include <string.h>
 #include <sys/mman.h>
-
-#define OWN_MOST 1024u
-
-/* An event that the driver has set. */
-struct own {
-    const struct machine_event *event;
-    uint64_t number;
-};
-
-struct recorder {
-    const struct base_services *services;
-    struct machine *machine;
-    struct nt *nt;
-    struct machine_witness witness;
-    struct written written;
-    struct miniport_host_layer up;
-    struct transcript_pages fresh; /* the range of pages that the driver has taken last */
-    uint8_t *copies;               /* of what calls lend, those in others behind them */
-    size_t copied;
-    bool is_running; /* the driver's code */
-    bool is_over;    /* nothing is written any more */
-    unsigned own_count;
-    uint64_t own_number;
-    struct own own[OWN_MOST];
-    struct transcript_writer writer;
-};
 
 struct record_layer {
     struct layer layer;
@@ -43,7 +15,7 @@ struct record_layer {
 
 /* ---- Items ----------------------------------------------------------------------------------- */
 
-static void put(struct recorder *recorder, enum transcript_kind kind, const void *structure,
+void record_put(struct recorder *recorder, enum transcript_kind kind, const void *structure,
                 size_t bytes, const void *tail, size_t tail_bytes)
 {
     const struct nt_moment moment = nt_get_moment(recorder->nt);
@@ -52,9 +24,9 @@ static void put(struct recorder *recorder, enum transcript_kind kind, const void
         transcript_put(&recorder->writer, kind, &moment, structure, bytes, tail, tail_bytes);
 }
 
-static void give_up(struct recorder *recorder, const char *why)
+void record_give_up(struct recorder *recorder, const char *why)
 {
-    put(recorder, TRANSCRIPT_UNFOLLOWED, NULL, 0, why, strlen(why));
+    record_put(recorder, TRANSCRIPT_UNFOLLOWED, NULL, 0, why, strlen(why));
     recorder->is_over = true;
     written_stop(&recorder->written);
 }
@@ -64,7 +36,7 @@ static void put_memory(void *context, bool is_local, uint64_t page, uint32_t off
 {
     const struct transcript_memory memory = {is_local, offset, page};
 
-    put(context, TRANSCRIPT_MEMORY, &memory, sizeof memory, bytes, count);
+    record_put(context, TRANSCRIPT_MEMORY, &memory, sizeof memory, bytes, count);
 }
 
 /* A service may clear pages that the driver has taken and not mapped. */
@@ -83,15 +55,15 @@ static void put_fresh(struct recorder *recorder)
 }
 
 /* The driver stops running: what it has written so far comes in front of what it does. */
-static void stop_running(struct recorder *recorder)
+void record_stop_running(struct recorder *recorder)
 {
     if (!recorder->is_over && !written_end(&recorder->written, put_memory, recorder))
-        give_up(recorder, "there is no memory to follow what it writes");
+        record_give_up(recorder, "there is no memory to follow what it writes");
     put_fresh(recorder);
     recorder->is_running = false;
 }
 
-static void go_on_running(struct recorder *recorder)
+void record_go_on_running(struct recorder *recorder)
 {
     if (!recorder->is_over)
         written_begin(&recorder->written);
@@ -106,8 +78,8 @@ static bool put_access(struct recorder *recorder, const struct machine_deed *dee
     const struct transcript_register access = {is_write, deed->size, deed->offset, deed->value};
 
     if (is_write)
-        stop_running(recorder);
-    put(recorder, TRANSCRIPT_REGISTER, &access, sizeof access, NULL, 0);
+        record_stop_running(recorder);
+    record_put(recorder, TRANSCRIPT_REGISTER, &access, sizeof access, NULL, 0);
     recorder->is_running = false;
     return true;
 }
@@ -116,10 +88,10 @@ static bool put_stall(struct recorder *recorder, uint64_t until_ns)
 {
     const struct transcript_pages stall = {.first = until_ns - machine_now(recorder->machine)};
 
-    stop_running(recorder);
+    record_stop_running(recorder);
     if (stall.first > TRANSCRIPT_MOST_NS)
-        give_up(recorder, "it lets more than 100 seconds pass at once");
-    put(recorder, TRANSCRIPT_STALL, &stall, sizeof stall, NULL, 0);
+        record_give_up(recorder, "it lets more than 100 seconds pass at once");
+    record_put(recorder, TRANSCRIPT_STALL, &stall, sizeof stall, NULL, 0);
     return true;
 }
 
@@ -130,8 +102,8 @@ static void put_pages(struct recorder *recorder, enum transcript_kind kind,
 
     if (kind == TRANSCRIPT_TAKE_RANGE)
         recorder->fresh = pages;
-    put(recorder, kind, &pages, sizeof pages, deed->pfns,
-        deed->pfns ? deed->count * sizeof *deed->pfns : 0);
+    record_put(recorder, kind, &pages, sizeof pages, deed->pfns,
+               deed->pfns ? deed->count * sizeof *deed->pfns : 0);
 }
 
 static void put_content(struct recorder *recorder, const struct machine_deed *deed)
@@ -162,7 +134,7 @@ static void put_event(struct recorder *recorder, enum transcript_kind kind, unsi
 {
     const struct transcript_event event = {recorder->own[own].number, time_ns};
 
-    put(recorder, kind, &event, sizeof event, NULL, 0);
+    record_put(recorder, kind, &event, sizeof event, NULL, 0);
 }
 
 static void put_schedule(struct recorder *recorder, const struct machine_deed *deed)
@@ -170,7 +142,7 @@ static void put_schedule(struct recorder *recorder, const struct machine_deed *d
     if (nt_is_drain(deed->fn))
         return;
     if (recorder->own_count == OWN_MOST) {
-        give_up(recorder, "it sets too many timers, deferred calls and threads at once");
+        record_give_up(recorder, "it sets too many timers, deferred calls and threads at once");
         return;
     }
     recorder->own[recorder->own_count] = (struct own){deed->event, ++recorder->own_number};
@@ -184,7 +156,7 @@ static void put_cancel(struct recorder *recorder, const struct machine_deed *dee
     if (own == recorder->own_count)
         return;
     if (!recorder->is_running)
-        give_up(recorder, "an event of its own is cancelled outside of its code");
+        record_give_up(recorder, "an event of its own is cancelled outside of its code");
     put_event(recorder, TRANSCRIPT_CANCEL, own, 0);
     recorder->own[own] = recorder->own[--recorder->own_count];
 }
@@ -198,7 +170,7 @@ static bool begin_event(struct recorder *recorder, const struct machine_deed *de
         return false;
     put_event(recorder, TRANSCRIPT_EVENT, own, 0);
     recorder->own[own] = recorder->own[--recorder->own_count];
-    go_on_running(recorder);
+    record_go_on_running(recorder);
     return true;
 }
 
@@ -206,8 +178,8 @@ static void end_event(struct recorder *recorder)
 {
     const struct transcript_end back = {0};
 
-    stop_running(recorder);
-    put(recorder, TRANSCRIPT_END, &back, sizeof back, NULL, 0);
+    record_stop_running(recorder);
+    record_put(recorder, TRANSCRIPT_END, &back, sizeof back, NULL, 0);
 }
 
 static void note_entry(void *context)
@@ -215,15 +187,16 @@ static void note_entry(void *context)
     struct recorder *recorder = context;
 
     if (!recorder->is_running)
-        give_up(recorder, "its code runs outside of its calls and of what it has set");
+        record_give_up(recorder, "its code runs outside of its calls and of what it has set");
 }
 
 static void put_configure(struct recorder *recorder, const struct machine_deed *deed)
 {
     const struct transcript_configure configure = {deed->offset};
 
-    stop_running(recorder);
-    put(recorder, TRANSCRIPT_CONFIGURE, &configure, sizeof configure, deed->bytes, deed->count);
+    record_stop_running(recorder);
+    record_put(recorder, TRANSCRIPT_CONFIGURE, &configure, sizeof configure, deed->bytes,
+               deed->count);
 }
 
 /* ---- Deeds ----------------------------------------------------------------------------------- */
@@ -253,8 +226,8 @@ static bool before_deed(void *context, const struct machine_deed *deed)
     case MACHINE_DEED_RUN:
         return false;
     case MACHINE_DEED_NEXT:
-        stop_running(recorder);
-        put(recorder, TRANSCRIPT_NEXT, NULL, 0, NULL, 0);
+        record_stop_running(recorder);
+        record_put(recorder, TRANSCRIPT_NEXT, NULL, 0, NULL, 0);
         return true;
     case MACHINE_DEED_CONFIGURE:
         put_configure(recorder, deed);
@@ -264,11 +237,11 @@ static bool before_deed(void *context, const struct machine_deed *deed)
     case MACHINE_DEED_FILL:
         return true;
     case MACHINE_DEED_GIVE:
-        stop_running(recorder);
+        record_stop_running(recorder);
         put_pages(recorder, TRANSCRIPT_GIVE, deed);
         return true;
     case MACHINE_DEED_GIVE_RANGE:
-        stop_running(recorder);
+        record_stop_running(recorder);
         put_pages(recorder, TRANSCRIPT_GIVE_RANGE, deed);
         return true;
     }
@@ -290,7 +263,7 @@ static void after_deed(void *context, const struct machine_deed *deed)
     else if (deed->kind == MACHINE_DEED_RUN)
         end_event(recorder);
     else
-        go_on_running(recorder);
+        record_go_on_running(recorder);
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
@@ -329,7 +302,7 @@ static void copy_pieces(struct call *call)
     for (unsigned i = 0; i < call->count; i++)
         at += is_compared(&call->pieces[i]) ? call->pieces[i].bytes : 0;
     if (at > COPY_BYTES - call->recorder->copied) {
-        give_up(call->recorder, "it is lent too much memory at once");
+        record_give_up(call->recorder, "it is lent too much memory at once");
         return;
     }
     call->before = call->recorder->copies + call->recorder->copied;
@@ -359,17 +332,17 @@ static void begin(struct recorder *recorder, struct call *call, enum miniport_dd
     call->count = 0;
     call->before = NULL;
     call->copied_before = recorder->copied;
-    put(recorder, TRANSCRIPT_CALL, &head, sizeof head, argument, bytes);
+    record_put(recorder, TRANSCRIPT_CALL, &head, sizeof head, argument, bytes);
     if (bytes && !recorder->is_over) {
         call->count =
             loans_collect(ddi, (void *)(uintptr_t)argument, bytes, call->pieces, PIECES_MOST);
         if (call->count > PIECES_MOST) {
-            give_up(recorder, "it is lent too many pieces of memory at once");
+            record_give_up(recorder, "it is lent too many pieces of memory at once");
             call->count = 0;
         }
         copy_pieces(call);
     }
-    go_on_running(recorder);
+    record_go_on_running(recorder);
 }
 
 static void put_patch(struct recorder *recorder, unsigned piece, size_t offset,
@@ -378,7 +351,7 @@ static void put_patch(struct recorder *recorder, unsigned piece, size_t offset,
     const struct transcript_patch patch = {.piece = piece, .offset = offset};
 
     if (count)
-        put(recorder, TRANSCRIPT_PATCH, &patch, sizeof patch, bytes, count);
+        record_put(recorder, TRANSCRIPT_PATCH, &patch, sizeof patch, bytes, count);
 }
 
 /* The last word may be a shorter one. */
@@ -425,7 +398,7 @@ static int64_t put_move(struct recorder *recorder, unsigned number, const struct
     memcpy(&now, piece->cell, sizeof now);
     move.distance = now - (char *)piece->memory;
     if (move.distance)
-        put(recorder, TRANSCRIPT_MOVE, &move, sizeof move, NULL, 0);
+        record_put(recorder, TRANSCRIPT_MOVE, &move, sizeof move, NULL, 0);
     return move.distance;
 }
 
@@ -472,10 +445,11 @@ static void put_given(struct call *call)
     struct transcript_patch at;
 
     if (count > GIVEN_MOST)
-        give_up(call->recorder, "it gives too many pieces of its own memory at once");
+        record_give_up(call->recorder, "it gives too many pieces of its own memory at once");
     for (unsigned i = 0; i < count && i < GIVEN_MOST; i++) {
         if (find_cell(call, given[i].cell, &at))
-            put(call->recorder, TRANSCRIPT_GIVEN, &at, sizeof at, given[i].memory, given[i].bytes);
+            record_put(call->recorder, TRANSCRIPT_GIVEN, &at, sizeof at, given[i].memory,
+                       given[i].bytes);
     }
 }
 
@@ -485,13 +459,13 @@ static void end(struct call *call, struct miniport *driver, uint64_t value)
     const struct transcript_return back = {.value = value,
                                            .version = miniport_interface_version(driver)};
 
-    stop_running(recorder);
+    record_stop_running(recorder);
     if (!recorder->is_over && call->before) {
         put_answer(call);
         if (NT_SUCCESS((NTSTATUS)value))
             put_given(call);
     }
-    put(recorder, TRANSCRIPT_RETURN, &back, sizeof back, NULL, 0);
+    record_put(recorder, TRANSCRIPT_RETURN, &back, sizeof back, NULL, 0);
     recorder->copied = call->copied_before;
 }
 
@@ -580,414 +554,7 @@ static void record_dpc(struct miniport *self)
     end(&call, self->next, 0);
 }
 
-/* ---- Callbacks ------------------------------------------------------------------------------- */
-
-static struct recorder *recorder_of_host(struct miniport_host *host)
-{
-    return (struct recorder *)((char *)host - offsetof(struct recorder, up.host));
-}
-
-#define UP(recorder) ((recorder)->up.upper)
-
-static void begin_up(struct recorder *recorder, const struct transcript_callback *callback,
-                     const void *tail, size_t bytes)
-{
-    if (!recorder->is_running)
-        give_up(recorder, "it calls back when it was not called");
-    stop_running(recorder);
-    put(recorder, TRANSCRIPT_CALLBACK, callback, sizeof *callback, tail, bytes);
-}
-
-static void end_up(struct recorder *recorder, uint64_t value, const void *handle)
-{
-    const struct transcript_result result = {value, (uintptr_t)handle};
-
-    go_on_running(recorder);
-    put(recorder, TRANSCRIPT_RESULT, &result, sizeof result, NULL, 0);
-}
-
-#define BEGIN_UP(recorder, callback, tail, bytes, ...)                                             \
-    begin_up(                                                                                      \
-        recorder,                                                                                  \
-        &(struct transcript_callback){.name = TRANSCRIPT_##callback, .arguments = {__VA_ARGS__}},  \
-        tail, bytes)
-
-static NTSTATUS up_get_device_information(struct miniport_host *host, DXGK_DEVICE_INFO *info)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    NTSTATUS status;
-
-    BEGIN_UP(recorder, get_device_information, NULL, 0, 0);
-    status = UP(recorder)->ops->get_device_information(UP(recorder), info);
-    end_up(recorder, (uint32_t)status, NULL);
-    return status;
-}
-
-static NTSTATUS up_map_memory(struct miniport_host *host, PHYSICAL_ADDRESS translated, ULONG length,
-                              BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
-                              PVOID *virtual_address)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    NTSTATUS status;
-
-    BEGIN_UP(recorder, map_memory, NULL, 0, (uint64_t)translated.QuadPart, length, in_io_space,
-             map_to_user_mode, cache_type);
-    status = UP(recorder)->ops->map_memory(UP(recorder), translated, length, in_io_space,
-                                           map_to_user_mode, cache_type, virtual_address);
-    end_up(recorder, (uint32_t)status, *virtual_address);
-    return status;
-}
-
-static NTSTATUS up_unmap_memory(struct miniport_host *host, PVOID virtual_address)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    NTSTATUS status;
-
-    BEGIN_UP(recorder, unmap_memory, NULL, 0, (uintptr_t)virtual_address);
-    status = UP(recorder)->ops->unmap_memory(UP(recorder), virtual_address);
-    end_up(recorder, (uint32_t)status, NULL);
-    return status;
-}
-
-static NTSTATUS up_read_device_space(struct miniport_host *host, struct miniport_space *space)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    NTSTATUS status;
-
-    BEGIN_UP(recorder, read_device_space, NULL, 0, space->type, space->offset, space->length);
-    status = UP(recorder)->ops->read_device_space(UP(recorder), space);
-    end_up(recorder, (uint32_t)status, NULL);
-    return status;
-}
-
-static NTSTATUS up_write_device_space(struct miniport_host *host, struct miniport_space *space)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    NTSTATUS status;
-
-    BEGIN_UP(recorder, write_device_space, space->buffer, space->length, space->type, space->offset,
-             space->length);
-    status = UP(recorder)->ops->write_device_space(UP(recorder), space);
-    end_up(recorder, (uint32_t)status, NULL);
-    return status;
-}
-
-static void up_notify_interrupt(struct miniport_host *host,
-                                const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
-{
-    struct recorder *recorder = recorder_of_host(host);
-
-    BEGIN_UP(recorder, notify_interrupt, data, sizeof *data, 0);
-    UP(recorder)->ops->notify_interrupt(UP(recorder), data);
-    end_up(recorder, 0, NULL);
-}
-
-static void up_notify_dpc(struct miniport_host *host)
-{
-    struct recorder *recorder = recorder_of_host(host);
-
-    BEGIN_UP(recorder, notify_dpc, NULL, 0, 0);
-    UP(recorder)->ops->notify_dpc(UP(recorder));
-    end_up(recorder, 0, NULL);
-}
-
-static bool up_queue_dpc(struct miniport_host *host)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    bool is_queued;
-
-    BEGIN_UP(recorder, queue_dpc, NULL, 0, 0);
-    is_queued = UP(recorder)->ops->queue_dpc(UP(recorder));
-    end_up(recorder, is_queued, NULL);
-    return is_queued;
-}
-
-/* The driver's routine, as the host calls it. */
-struct routine {
-    struct recorder *recorder;
-    PKSYNCHRONIZE_ROUTINE routine;
-    PVOID context;
-};
-
-static BOOLEAN NTAPI run_routine(PVOID context)
-{
-    const struct routine *routine = context;
-    struct transcript_end back = {0};
-
-    go_on_running(routine->recorder);
-    back.value = routine->routine(routine->context);
-    stop_running(routine->recorder);
-    put(routine->recorder, TRANSCRIPT_END, &back, sizeof back, NULL, 0);
-    return (BOOLEAN)back.value;
-}
-
-static NTSTATUS up_synchronize_execution(struct miniport_host *host, PKSYNCHRONIZE_ROUTINE function,
-                                         PVOID context, ULONG message, BOOLEAN *return_value)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    struct routine routine = {recorder, function, context};
-    NTSTATUS status;
-
-    BEGIN_UP(recorder, synchronize_execution, NULL, 0, message, function != NULL,
-             return_value != NULL);
-    status = UP(recorder)->ops->synchronize_execution(UP(recorder), function ? run_routine : NULL,
-                                                      &routine, message, return_value);
-    end_up(recorder, (uint32_t)status, NULL);
-    return status;
-}
-
-static PVOID up_get_handle_data(struct miniport_host *host, const DXGKARGCB_GETHANDLEDATA *data)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    PVOID found;
-
-    BEGIN_UP(recorder, get_handle_data, data, sizeof *data, 0);
-    found = UP(recorder)->ops->get_handle_data(UP(recorder), data);
-    end_up(recorder, 0, NULL); /* it is the driver's own */
-    return found;
-}
-
-static D3DKMT_HANDLE up_get_handle_parent(struct miniport_host *host, D3DKMT_HANDLE allocation)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    D3DKMT_HANDLE found;
-
-    BEGIN_UP(recorder, get_handle_parent, NULL, 0, allocation);
-    found = UP(recorder)->ops->get_handle_parent(UP(recorder), allocation);
-    end_up(recorder, found, NULL);
-    return found;
-}
-
-static D3DKMT_HANDLE up_enum_handle_children(struct miniport_host *host,
-                                             const DXGKARGCB_ENUMHANDLECHILDREN *children)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    D3DKMT_HANDLE found;
-
-    BEGIN_UP(recorder, enum_handle_children, children, sizeof *children, 0);
-    found = UP(recorder)->ops->enum_handle_children(UP(recorder), children);
-    end_up(recorder, found, NULL);
-    return found;
-}
-
-static NTSTATUS up_reserve(struct miniport_host *host, HANDLE process,
-                           DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    NTSTATUS status;
-
-    BEGIN_UP(recorder, reserve_gpu_virtual_address_range, range, sizeof *range, (uintptr_t)process);
-    status = UP(recorder)->ops->reserve_gpu_virtual_address_range(UP(recorder), process, range);
-    end_up(recorder, (uint32_t)status, NULL);
-    return status;
-}
-
-static NTSTATUS up_create_context_allocation(struct miniport_host *host,
-                                             DXGKARGCB_CREATECONTEXTALLOCATION *allocation)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    NTSTATUS status;
-
-    BEGIN_UP(recorder, create_context_allocation, allocation, sizeof *allocation, 0);
-    status = UP(recorder)->ops->create_context_allocation(UP(recorder), allocation);
-    end_up(recorder, (uint32_t)status, NT_SUCCESS(status) ? allocation->hAllocation : NULL);
-    return status;
-}
-
-static NTSTATUS up_is_feature_enabled(struct miniport_host *host,
-                                      DXGKARGCB_ISFEATUREENABLED *feature)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    NTSTATUS status;
-
-    BEGIN_UP(recorder, is_feature_enabled, feature, sizeof *feature, 0);
-    status = UP(recorder)->ops->is_feature_enabled(UP(recorder), feature);
-    end_up(recorder, (uint32_t)status, NULL);
-    return status;
-}
-
-static NTSTATUS up_invalidate_hw_context(struct miniport_host *host,
-                                         const DXGKARGCB_INVALIDATEHWCONTEXT *context)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    NTSTATUS status;
-
-    BEGIN_UP(recorder, invalidate_hw_context, context, sizeof *context, 0);
-    status = UP(recorder)->ops->invalidate_hw_context(UP(recorder), context);
-    end_up(recorder, (uint32_t)status, NULL);
-    return status;
-}
-
-static NTSTATUS up_destroy_context_allocation(struct miniport_host *host, HANDLE allocation)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    NTSTATUS status;
-
-    BEGIN_UP(recorder, destroy_context_allocation, NULL, 0, (uintptr_t)allocation);
-    status = UP(recorder)->ops->destroy_context_allocation(UP(recorder), allocation);
-    end_up(recorder, (uint32_t)status, NULL);
-    return status;
-}
-
-static D3DGPU_VIRTUAL_ADDRESS up_map_context_allocation(struct miniport_host *host,
-                                                        const DXGKARGCB_MAPCONTEXTALLOCATION *map)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    D3DGPU_VIRTUAL_ADDRESS address;
-
-    BEGIN_UP(recorder, map_context_allocation, map, sizeof *map, 0);
-    address = UP(recorder)->ops->map_context_allocation(UP(recorder), map);
-    end_up(recorder, address, NULL);
-    return address;
-}
-
-/* Behind the structure stands the private data. */
-static NTSTATUS up_update_context_allocation(struct miniport_host *host,
-                                             const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    const size_t data = update->pPrivateDriverData ? update->PrivateDriverDataSize : 0;
-    uint8_t *tail = base_alloc(recorder->services, sizeof *update + data);
-    NTSTATUS status;
-
-    if (tail) {
-        memcpy(tail, update, sizeof *update);
-        memcpy(tail + sizeof *update, update->pPrivateDriverData, data);
-    } else {
-        give_up(recorder, "there is no memory to follow what it asks for");
-    }
-    BEGIN_UP(recorder, update_context_allocation, tail, sizeof *update + data, 0);
-    base_free(recorder->services, tail, sizeof *update + data);
-    status = UP(recorder)->ops->update_context_allocation(UP(recorder), update);
-    end_up(recorder, (uint32_t)status, NULL);
-    return status;
-}
-
-/* Behind the structure stands the MDL that it leads to. */
-static const void *copy_request(struct recorder *recorder,
-                                const struct miniport_memory_request *request, size_t *out_bytes)
-{
-    const size_t bytes = miniport_memory_bytes(request->kind);
-    const MDL *mdl = request->kind == MINIPORT_MEMORY_map_mdl ? request->map_mdl->pMdl : NULL;
-    const size_t list =
-        mdl ? sizeof *mdl + sizeof(PFN_NUMBER) *
-                                ADDRESS_AND_SIZE_TO_SPAN_PAGES(mdl->ByteOffset, mdl->ByteCount)
-            : 0;
-    uint8_t *copy = base_alloc(recorder->services, bytes + list);
-
-    *out_bytes = bytes + list;
-    if (!copy) {
-        give_up(recorder, "there is no memory to follow what it asks for");
-        return NULL;
-    }
-    memcpy(copy, request->any, bytes);
-    if (mdl)
-        memcpy(copy + bytes, mdl, list);
-    return copy;
-}
-
-/* What the driver gets and names again later; its handles are the same in each run. */
-static const void *given_address(const struct miniport_memory_request *request, NTSTATUS status)
-{
-    if (!NT_SUCCESS(status))
-        return NULL;
-    if (request->kind == MINIPORT_MEMORY_map_object)
-        return request->map_object->pMappedAddress;
-    if (request->kind == MINIPORT_MEMORY_map_save_area)
-        return request->map_save_area->pBaseAddress;
-    return request->kind == MINIPORT_MEMORY_allocate_adl ? request->allocate_adl->pAdl : NULL;
-}
-
-static NTSTATUS up_memory(struct miniport_host *host, const struct miniport_memory_request *request)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    size_t bytes;
-    const void *copy = copy_request(recorder, request, &bytes);
-    NTSTATUS status;
-
-    BEGIN_UP(recorder, memory, copy, bytes, request->kind);
-    base_free(recorder->services, (void *)(uintptr_t)copy, bytes);
-    status = UP(recorder)->ops->memory(UP(recorder), request);
-    if (status == STATUS_MEMORY_NOT_ALLOCATED || status == STATUS_CONFLICTING_ADDRESSES)
-        give_up(recorder, "it has freed or changed an MDL that the device is shown");
-    end_up(recorder, (uint32_t)status, given_address(request, status));
-    return status;
-}
-
-static void up_log(struct miniport_host *host, const char *text)
-{
-    struct recorder *recorder = recorder_of_host(host);
-
-    BEGIN_UP(recorder, log, text, strlen(text), 0);
-    UP(recorder)->ops->log(UP(recorder), text);
-    end_up(recorder, 0, NULL);
-}
-
-static void up_unsupported(struct miniport_host *host, const char *callback)
-{
-    struct recorder *recorder = recorder_of_host(host);
-
-    BEGIN_UP(recorder, unsupported, callback, strlen(callback), 0);
-    UP(recorder)->ops->unsupported(UP(recorder), callback);
-    end_up(recorder, 0, NULL);
-}
-
-/*
- * What a driver does with networks and monitors is not in a transcript. Where the kernel has
- * nothing of it to answer with, the question is one more callback that is not there.
- */
-static NTSTATUS up_display(struct miniport_host *host,
-                           const struct miniport_display_request *request)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    const char *name = miniport_ask_name(request->kind);
-    NTSTATUS status;
-
-    BEGIN_UP(recorder, unsupported, name, strlen(name), 0);
-    status = UP(recorder)->ops->display(UP(recorder), request);
-    if (status != STATUS_NOT_SUPPORTED)
-        give_up(recorder, "it negotiates modes");
-    end_up(recorder, 0, NULL);
-    return status;
-}
-
-static NTSTATUS up_power(struct miniport_host *host, const struct miniport_power_request *request)
-{
-    struct recorder *recorder = recorder_of_host(host);
-    NTSTATUS status;
-
-    BEGIN_UP(recorder, power, request, sizeof *request, 0);
-    status = UP(recorder)->ops->power(UP(recorder), request);
-    end_up(recorder, (uint32_t)status, NULL);
-    return status;
-}
-
-static const struct miniport_host_ops up_ops = {
-    .get_device_information = up_get_device_information,
-    .map_memory = up_map_memory,
-    .unmap_memory = up_unmap_memory,
-    .read_device_space = up_read_device_space,
-    .write_device_space = up_write_device_space,
-    .notify_interrupt = up_notify_interrupt,
-    .notify_dpc = up_notify_dpc,
-    .queue_dpc = up_queue_dpc,
-    .synchronize_execution = up_synchronize_execution,
-    .get_handle_data = up_get_handle_data,
-    .get_handle_parent = up_get_handle_parent,
-    .enum_handle_children = up_enum_handle_children,
-    .reserve_gpu_virtual_address_range = up_reserve,
-    .create_context_allocation = up_create_context_allocation,
-    .is_feature_enabled = up_is_feature_enabled,
-    .invalidate_hw_context = up_invalidate_hw_context,
-    .destroy_context_allocation = up_destroy_context_allocation,
-    .map_context_allocation = up_map_context_allocation,
-    .update_context_allocation = up_update_context_allocation,
-    .memory = up_memory,
-    .display = up_display,
-    .power = up_power,
-    .log = up_log,
-    .unsupported = up_unsupported,
-};
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void record_set_host(struct miniport *self, struct miniport_host *host)
 {
@@ -996,8 +563,6 @@ static void record_set_host(struct miniport *self, struct miniport_host *host)
     recorder->up.upper = host;
     miniport_set_host(self->next, &recorder->up.host);
 }
-
-/* ---- Life ------------------------------------------------------------------------------------ */
 
 NTSTATUS record_layer_create(struct recorder *recorder, struct miniport *next,
                              struct miniport **out_layer)
@@ -1049,7 +614,7 @@ NTSTATUS recorder_create(const struct base_services *services, struct machine *m
     recorder->services = services;
     recorder->machine = machine;
     recorder->nt = nt;
-    recorder->up.host.ops = &up_ops;
+    recorder->up.host.ops = &record_host_ops;
     recorder->witness =
         (struct machine_witness){.context = recorder, .before = before_deed, .after = after_deed};
     transcript_begin(&recorder->writer, file);
@@ -1074,7 +639,7 @@ void recorder_destroy(struct recorder *recorder)
 void recorder_begin(struct recorder *recorder)
 {
     if (recorder)
-        go_on_running(recorder);
+        record_go_on_running(recorder);
 }
 
 void recorder_end(struct recorder *recorder, struct miniport *driver)
@@ -1083,14 +648,14 @@ void recorder_end(struct recorder *recorder, struct miniport *driver)
 
     if (!recorder)
         return;
-    stop_running(recorder);
+    record_stop_running(recorder);
     back.version = driver ? miniport_interface_version(driver) : 0;
     for (unsigned i = 0; driver && i < MINIPORT_DDI_COUNT; i++) {
         if (miniport_has(driver, (enum miniport_ddi)i))
             back.has[i / 64] |= UINT64_C(1) << (i % 64);
     }
-    put(recorder, TRANSCRIPT_END, &back, sizeof back, NULL, 0);
+    record_put(recorder, TRANSCRIPT_END, &back, sizeof back, NULL, 0);
     /* A driver of modes alone is started in another way, and asked other things (up_display). */
     if (driver && miniport_has(driver, MINIPORT_DDI_PresentDisplayOnly))
-        give_up(recorder, "it negotiates modes");
+        record_give_up(recorder, "it negotiates modes");
 }
