@@ -269,6 +269,15 @@ static void make_plan(uint64_t seed, struct run_config *config)
     }
 }
 
+/* The parameters of a driver's bug check may be addresses of this process. */
+static size_t told_bytes(const char *text)
+{
+    const char *check = strstr(text, ": bug check 0x");
+    const char *parameters = check ? strchr(check, '(') : NULL;
+
+    return parameters ? (size_t)(parameters - text) : strlen(text) + 1;
+}
+
 static uint64_t told_by(const struct run_result *result)
 {
     /* By a wrong mode an address of this process is told as one of the GPU's. */
@@ -285,7 +294,7 @@ static uint64_t told_by(const struct run_result *result)
         const struct run_finding *finding = &result->findings[i];
 
         hash_update(&told, finding->rule, strlen(finding->rule) + 1);
-        hash_update(&told, finding->text, strlen(finding->text) + 1);
+        hash_update(&told, finding->text, told_bytes(finding->text));
         if (!tells_addresses)
             finding_detail_hash(&told, &finding->detail);
         hash_update_u64(&told, finding->line);
