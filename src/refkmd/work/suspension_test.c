@@ -24,7 +24,7 @@ static int set_up(void **state)
 {
     DXGKARG_CREATEDEVICE make_device = {0};
     DXGKARG_CREATECONTEXT make_context = {.NodeOrdinal = NODE, .hContext = KERNELS};
-    DXGKARG_CREATEHWQUEUE make_queue = {.hHwQueue = &progress,
+    DXGKARG_CREATEHWQUEUE make_queue = {.hHwQueue = (HANDLE)&progress,
                                         .hHwQueueProgressFence = 7,
                                         .HwQueueProgressFenceCPUVirtualAddress = (void *)&progress,
                                         .HwQueueProgressFenceGPUVirtualAddress = FENCE_VA};

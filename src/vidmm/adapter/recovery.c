@@ -8,8 +8,8 @@
  *     ENTERING local memory         still in the backing store; lost for its owner all the same
  *                                   when it had been told that it is there, and may have written to
  *                                   it
- *     LEAVING local memory          lost: nobody knows how much of it had arrived
- *     anywhere else                 nothing is lost
+ *     LEAVING local memory          lost: nobody knows how much of it had arrived; but not where
+ * the paging buffer with the last of it has run anywhere else                 nothing is lost
  *
  * Allocations that somebody holds or uses keep their place and enter it anew, from the backing
  * store or by a fill; the others are left where their content is and come back on demand. The jobs
@@ -120,7 +120,16 @@ static void keep_for_cleanup(struct recovery *recovery, struct vidmm_allocation 
     else
         recovery->first = allocation;
     recovery->last = allocation;
+    allocation->next_reset = NULL;
     allocation->is_reset = true;
+}
+
+/* It leaves, and what it has not done yet is to make entries of scratch invalid. */
+static bool has_arrived(const struct vidmm_allocation *allocation)
+{
+    return allocation->state == ALLOCATION_LEAVING && !allocation->is_reset &&
+           allocation->arrives_with &&
+           allocation->arrives_with <= allocation->vidmm->queue.executed;
 }
 
 /*
@@ -130,6 +139,7 @@ static void settle_allocation(struct vidmm_allocation *allocation)
 {
     bool is_settled = allocation->is_reset; /* by a reset that is being cleaned up */
     bool was_moving = allocation->other != NULL;
+    bool is_saved = has_arrived(allocation);
 
     allocation->entries_valid = false;
     if (!allocation->place.segment && allocation->state != ALLOCATION_DYING)
@@ -154,7 +164,7 @@ static void settle_allocation(struct vidmm_allocation *allocation)
         break;
     case ALLOCATION_LEAVING:
         move_release_other(allocation);
-        if ((is_in_local_memory(allocation) && !is_settled) ||
+        if ((is_in_local_memory(allocation) && !is_settled && !is_saved) ||
             (allocation->is_offered && allocation->is_dropped))
             forget_content(allocation);
         if (!allocation->is_parked && !was_moving)

@@ -165,10 +165,15 @@ struct vidmm_allocation {
 
     /* ---- Line 5: parts, and lists of rare things. ---- */
     struct list device_link;
-    struct opening *openings;            /* in other devices (sharing.c) */
-    struct vidmm_allocation *next_reset; /* while is_reset */
-    uint32_t eviction_slot;              /* first page in eviction_aperture */
-    uint32_t left_ahead;                 /* when it left ahead of any request (ahead.c); 0: never */
+    struct opening *openings; /* in other devices (sharing.c) */
+    union {
+        struct vidmm_allocation *next_reset; /* while is_reset */
+        /* Else, while it leaves: the paging submission with the last of its content; 0: none yet.
+         */
+        uint64_t arrives_with;
+    };
+    uint32_t eviction_slot;  /* first page in eviction_aperture */
+    uint32_t left_ahead;     /* when it left ahead of any request (ahead.c); 0: never */
     struct placement *other; /* while it moves (move.c): the place that is not in force */
     uint64_t notice_cursor;  /* NOTIFY_RESIDENCY2: first page of the next part; 0: none is due */
     struct context_part *context; /* of an allocation of the driver's own; NULL: a client's */

@@ -111,6 +111,8 @@ static void change_state(struct vidmm_allocation *allocation, enum allocation_st
     reference_lists_note_change(allocation);
     allocation_leave_list(allocation);
     allocation->state = state;
+    if (state == ALLOCATION_LEAVING && !allocation->is_reset)
+        allocation->arrives_with = 0;
     if (notes_are_heard(allocation->vidmm))
         note_state(allocation, former);
     segment_set_departure(allocation, departure_of(allocation));

@@ -319,6 +319,14 @@ void paging_queue_abandon(struct vidmm *vidmm)
     vidmm->pump_again = true;
 }
 
+uint64_t paging_queue_last(const struct vidmm *vidmm)
+{
+    const struct paging_queue *queue = &vidmm->queue;
+    const struct paging_buffer *buffer = &queue->buffers[queue->current];
+
+    return queue->submitted + (buffer->used != buffer->submitted);
+}
+
 const struct job *paging_queue_following(const struct vidmm *vidmm, const struct job *job)
 {
     const struct list *jobs = &vidmm->queue.jobs;
@@ -520,6 +528,8 @@ static void paging_retired(struct vidsch_packet *packet, NTSTATUS status)
         keep_jobs(vidmm, &jobs);
         return;
     }
+    if (NT_SUCCESS(status))
+        vidmm->queue.executed = submission->number;
     vidmm->queue.retired_status = status;
     finish_jobs(vidmm, &jobs);
     vidmm->queue.retired_status = STATUS_SUCCESS;

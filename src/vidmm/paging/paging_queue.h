@@ -114,6 +114,7 @@ struct paging_queue {
     struct companion *submitted_for; /* the same of the last submission */
     uint64_t submitted;              /* its number */
     struct vidsch_fence retired;     /* the number of the last one that has */
+    uint64_t executed;               /* ... and that was not lost in a reset */
     /* Of what gives way, out and in: the submissions of the last chunk and of the one before. */
     uint64_t gave_way[2][2];
     uint64_t slot_user; /* the number of that with the last operation through aperture slots */
@@ -137,6 +138,8 @@ bool paging_queue_hides_buffers(const struct vidmm *vidmm);
 void paging_queue_add(struct vidmm *vidmm, struct job *job);
 /* Builds and submits all it can; called by vidmm_pump(). True if it did anything. */
 bool paging_queue_run(struct vidmm *vidmm);
+/* The number of the submission that has, or will have, what was built last. */
+uint64_t paging_queue_last(const struct vidmm *vidmm);
 /* The job that is asked next when this one is over; NULL: that is not certain. */
 const struct job *paging_queue_following(const struct vidmm *vidmm, const struct job *job);
 /*

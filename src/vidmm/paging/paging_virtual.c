@@ -418,6 +418,9 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
             return JOB_OPERATION;
 
         case PHASE_CHUNK_UNMAP:
+            if (piece == 0 && way == WAY_OUT && job->cursor + pages == allocation->page_count &&
+                !allocation->is_reset)
+                allocation->arrives_with = paging_queue_last(vidmm);
             if (piece == 0 && owe_clean_up(allocation)) {
                 job->cursor += pages;
                 job->phase = PHASE_CHUNK;
