@@ -33,5 +33,8 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
                      cases/device-memory.case cases/device-memory-lists.case
                      cases/reports.case cases/reports-with-causes.case cases/reports-of-the-adapter.case
                      cases/started-as-observed.case cases/flips.case cases/syncs-of-one-type.case cases/syncs-by-source.case
+                     cases/presents-of-a-queue.case cases/resources.case cases/client-memory.case
+                     cases/pinned.case cases/preemption.case cases/null-context.case cases/preempted-paging.case
+                     cases/sequences/S-04-synchronous-paging.case cases/sequences/S-08-clean-eviction.case
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 endif()

@@ -66,13 +66,14 @@ struct cli_case_option {
 extern const struct cli_case_option cli_case_options[WORKLOAD_OPTION_COUNT];
 
 #define CLI_MAX_ARGUMENTS 64
+#define CLI_MAX_FILES     1024 /* what is no option: as many cases as a folder has */
 #define CLI_MAX_RAW       4096
 
 /* What stood on the command line. Values are lent by argv. */
 struct cli_arguments {
     const char *values[CLI_MAX_ARGUMENTS]; /* by place in the verb's options; NULL: not given */
     const char *case_values[WORKLOAD_OPTION_COUNT]; /* by place in cli_case_options[] */
-    const char *rest[CLI_MAX_ARGUMENTS];            /* what is no option */
+    const char *rest[CLI_MAX_FILES];                /* what is no option */
     size_t rest_count;
     /* Options that may be given again: their values in order (cli_next_repeated()). */
     struct cli_repeated {

@@ -398,7 +398,7 @@ static bool parse_raw(struct parser *parser, int argc, char **argv)
             continue;
         }
         if (out->raw_count == CLI_MAX_RAW) {
-            cli_error("too many arguments");
+            cli_error("more than %d arguments", CLI_MAX_RAW);
             return false;
         }
         out->raw[out->raw_count++] = argv[i];
@@ -418,8 +418,8 @@ static bool parse(struct parser *parser, int argc, char **argv)
             if (argv[i][1] == '-' ? !parse_name(parser, argc, argv, &i)
                                   : !parse_letters(parser, argc, argv, &i))
                 return false;
-        } else if (out->rest_count == CLI_MAX_ARGUMENTS) {
-            cli_error("too many arguments");
+        } else if (out->rest_count == CLI_MAX_FILES) {
+            cli_error("more than %d cases, folders or files: name a folder", CLI_MAX_FILES);
             return false;
         } else {
             out->rest[out->rest_count++] = argv[i];

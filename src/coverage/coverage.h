@@ -9,8 +9,9 @@
  *            Render and of RenderKm, DXGKARG_RENDERGDI, DXGKARG_PATCH, the elements of the arrays
  *            that these point at (those of the kernel's commands have lengths of their own), the
  *            three segment descriptors, those of the requests for device memory that have
- *            alternatives, and what CollectDbgInfo, ControlInterrupt and QueryAdapterInfo are
- *            given. The members come from the fact tables in data/ddi when the program is built
+ *            alternatives, and what other calls are given: submissions, presents, those that make
+ *            and end objects, CollectDbgInfo, ControlInterrupt, QueryAdapterInfo. The members
+ *            come from the fact tables in data/ddi when the program is built
  *            (scripts/ddi-members.awk).
  *
  *            | set    | a call had a value in it that is not zero                              |
@@ -19,7 +20,7 @@
  *
  *            Operations and lists are set by the manager and read by the driver; descriptors are
  *            set by the driver and read by the manager. Requests are the driver's alone to fill in,
- *            and of small calls there is little to read: only their arms count. A member that
+ *            and the other calls are not watched: only their arms count. A member that
  *            shares its bytes with another one counts only in calls in which it is the one that is
  *            meant. Bits that are loaded as a whole word count as read together. Which address a
  *            pointer or a handle has, nobody chose: two runs may find the same memory or not.
@@ -67,13 +68,25 @@ enum coverage_group {
     COVERAGE_ADL,
     COVERAGE_MDL_PAGES,
     COVERAGE_CONTIGUOUS,
-    /* Small calls; arms alone. */
+    /* Calls that are not watched; arms alone. */
     COVERAGE_COLLECT,
     COVERAGE_COLLECT2,
     COVERAGE_INTERRUPT,
     COVERAGE_INTERRUPT2,
     COVERAGE_INTERRUPT3,
     COVERAGE_QUERY,
+    COVERAGE_SUBMIT,
+    COVERAGE_SUBMIT_VIRTUAL,
+    COVERAGE_SUBMIT_QUEUE,
+    COVERAGE_PRESENT,
+    COVERAGE_PRESENT_QUEUE,
+    COVERAGE_PROCESS,
+    COVERAGE_DEVICE,
+    COVERAGE_CONTEXT,
+    COVERAGE_CREATION,
+    COVERAGE_OPENING,
+    COVERAGE_DESTRUCTION,
+    COVERAGE_ALLOCATION, /* of several, what DxgkDdiCreateAllocation makes of each */
     COVERAGE_GROUP_COUNT
 };
 
@@ -157,7 +170,7 @@ bool coverage_arm_is_settled(const struct coverage *coverage, unsigned index);
 
 /* ---- Arms of several runs ---- */
 
-#define COVERAGE_ARMS_MOST 512u
+#define COVERAGE_ARMS_MOST 576u
 
 /* The arms that calls have had, a bit for each. */
 struct coverage_arm_set {

@@ -25,6 +25,17 @@ static const struct row {
  */
 #define OF_DISPLAY_ONLY "of adapters that render nothing; the ones played here do"
 
+#define NO_FLIP_IN_BUFFERS                                                                         \
+    "DxgkDdiSetVidPnSourceAddress shows what a flip has named: it has no DMA buffer"
+#define NO_FLIP_IN_QUEUES "flips are of no context, and DxgkDdiPresent is asked for them"
+#define PLAIN_PRESENTS                                                                             \
+    "presents of cases are plain: copies, fills, and flips at the next vertical sync"
+#define NO_GUESTS       "no process is a virtual machine's"
+#define NO_CLIENT_DATA  "the commands of the driver's user-mode half hold all that is to be told"
+#define NO_GDI_PROCESS  "what the kernel draws is a context's (GdiContext), in a process like others"
+#define NO_SUCH_FEATURE "of a feature that is enabled for nobody here"
+#define NAMES_SEGMENTS  "the driver names segments for whatever it makes"
+
 static const struct {
     const char *structure, *name, *text;
 } reasons[] = {
@@ -60,6 +71,42 @@ static const struct {
      "said to drivers before WDDM 2.4, which do not have the function"},
     {"DXGKARG_COLLECTDBGINFO2", "a fault of the display engine",
      "the board's display engine reports no faults"},
+    {"DXGKARG_SUBMITCOMMAND", "a flip", NO_FLIP_IN_BUFFERS},
+    {"DXGKARG_SUBMITCOMMAND", "a flip that does not wait", NO_FLIP_IN_BUFFERS},
+    {"DXGKARG_SUBMITCOMMAND", "for a virtual machine", NO_GUESTS},
+    {"DXGKARG_SUBMITCOMMANDVIRTUAL", "a flip", NO_FLIP_IN_BUFFERS},
+    {"DXGKARG_SUBMITCOMMANDVIRTUAL", "a flip that does not wait", NO_FLIP_IN_BUFFERS},
+    {"DXGKARG_SUBMITCOMMANDVIRTUAL", "for a virtual machine", NO_GUESTS},
+    {"DXGKARG_SUBMITCOMMANDVIRTUAL", "with private data of the client", NO_CLIENT_DATA},
+    {"DXGKARG_SUBMITCOMMANDTOHWQUEUE", "with private data", NO_CLIENT_DATA},
+    {"DXGKARG_PRESENT", "a flip that does not wait", PLAIN_PRESENTS},
+    {"DXGKARG_PRESENT", "but for a colour of the source", PLAIN_PRESENTS},
+    {"DXGKARG_PRESENT", "where a colour of the destination is", PLAIN_PRESENTS},
+    {"DXGKARG_PRESENT", "linear to sRGB", PLAIN_PRESENTS},
+    {"DXGKARG_PRESENT", "rotated", PLAIN_PRESENTS},
+    {"DXGKARG_PRESENT", "redirected", PLAIN_PRESENTS},
+    {"PresentToHwQueue(DXGKARG_PRESENT)", "no rectangle", NO_FLIP_IN_QUEUES},
+    {"PresentToHwQueue(DXGKARG_PRESENT)", "a flip", NO_FLIP_IN_QUEUES},
+    {"PresentToHwQueue(DXGKARG_PRESENT)", "a flip that does not wait", NO_FLIP_IN_QUEUES},
+    {"PresentToHwQueue(DXGKARG_PRESENT)", "but for a colour of the source", PLAIN_PRESENTS},
+    {"PresentToHwQueue(DXGKARG_PRESENT)", "where a colour of the destination is", PLAIN_PRESENTS},
+    {"PresentToHwQueue(DXGKARG_PRESENT)", "linear to sRGB", PLAIN_PRESENTS},
+    {"PresentToHwQueue(DXGKARG_PRESENT)", "rotated", PLAIN_PRESENTS},
+    {"PresentToHwQueue(DXGKARG_PRESENT)", "redirected", PLAIN_PRESENTS},
+    {"DXGKARG_CREATEPROCESS", "of GDI", NO_GDI_PROCESS},
+    {"DXGKARG_CREATEDEVICE", "of GDI", NO_GDI_PROCESS},
+    {"DXGKARG_CREATEALLOCATION", "more of a resource",
+     "a resource gets all of its allocations by the call that makes it"},
+    {"DXGKARG_CREATEALLOCATION", "with private data of the resource",
+     "the driver's user-mode half tells all that there is to say of each allocation by itself"},
+    {"DXGKARG_OPENALLOCATION", "to read alone", "who opens an allocation may write to it"},
+    {"DXGK_ALLOCATIONINFO", "from the end of the segment",
+     "the driver says it of the segments that it prefers (PreferredSegment.Direction0)"},
+    {"DXGK_ALLOCATIONINFO", "its memory is shared with the driver", NO_SUCH_FEATURE},
+    {"DXGK_ALLOCATIONINFO", "no implicit synchronisation",
+     "the kernel synchronises nothing by itself but flips and renaming, which need none of it"},
+    {"DXGK_ALLOCATIONINFO", "without a preference", NAMES_SEGMENTS},
+    {"DXGK_ALLOCATIONINFO", "for system memory alone", NAMES_SEGMENTS},
     {"DXGK_ALLOCATIONLIST", "no allocation",
      "the driver's commands name allocations by their place in the list and have no slots that an "
      "empty entry could unbind"},

@@ -275,7 +275,7 @@ static NTSTATUS watch_patch(struct miniport *self, HANDLE object, const DXGKARG_
     return status;
 }
 
-/* Calls of a few words: the values alone. */
+/* Calls that are not watched: the values alone. */
 #define NOTE(function, group, type)                                                                \
     static NTSTATUS note_##function(struct miniport *self, HANDLE object, type *args)              \
     {                                                                                              \
@@ -288,7 +288,31 @@ NOTE(control_interrupt, COVERAGE_INTERRUPT, const struct miniport_interrupt)
 NOTE(control_interrupt2, COVERAGE_INTERRUPT2, const DXGKARG_CONTROLINTERRUPT2)
 NOTE(control_interrupt3, COVERAGE_INTERRUPT3, const DXGKARG_CONTROLINTERRUPT3)
 NOTE(query_adapter_info, COVERAGE_QUERY, const DXGKARG_QUERYADAPTERINFO)
+NOTE(submit_command, COVERAGE_SUBMIT, const DXGKARG_SUBMITCOMMAND)
+NOTE(submit_command_virtual, COVERAGE_SUBMIT_VIRTUAL, const DXGKARG_SUBMITCOMMANDVIRTUAL)
+NOTE(submit_command_to_hw_queue, COVERAGE_SUBMIT_QUEUE, const DXGKARG_SUBMITCOMMANDTOHWQUEUE)
+NOTE(present, COVERAGE_PRESENT, DXGKARG_PRESENT)
+NOTE(present_to_hw_queue, COVERAGE_PRESENT_QUEUE, DXGKARG_PRESENT)
+NOTE(create_process, COVERAGE_PROCESS, DXGKARG_CREATEPROCESS)
+NOTE(create_device, COVERAGE_DEVICE, DXGKARG_CREATEDEVICE)
+NOTE(create_context, COVERAGE_CONTEXT, DXGKARG_CREATECONTEXT)
+NOTE(open_allocation, COVERAGE_OPENING, const DXGKARG_OPENALLOCATION)
+NOTE(destroy_allocation, COVERAGE_DESTRUCTION, const DXGKARG_DESTROYALLOCATION)
 #undef NOTE
+
+/* ... and of an allocation what the driver has made of it. */
+static NTSTATUS note_create_allocation(struct miniport *self, HANDLE object,
+                                       DXGKARG_CREATEALLOCATION *args)
+{
+    struct coverage *coverage = layer_of(self)->coverage;
+    NTSTATUS status;
+
+    coverage_note_values(coverage, COVERAGE_CREATION, args, NULL);
+    status = miniport_forward_create_allocation(self, object, args);
+    for (UINT i = 0; NT_SUCCESS(status) && i < args->NumAllocations; i++)
+        coverage_note_values(coverage, COVERAGE_ALLOCATION, &args->pAllocationInfo[i], NULL);
+    return status;
+}
 
 /* ---- The manager's side ---------------------------------------------------------------------- */
 
@@ -463,6 +487,17 @@ NTSTATUS coverage_driver_layer_create(struct coverage *coverage,
     layer->ops.control_interrupt2 = note_control_interrupt2;
     layer->ops.control_interrupt3 = note_control_interrupt3;
     layer->ops.query_adapter_info = note_query_adapter_info;
+    layer->ops.submit_command = note_submit_command;
+    layer->ops.submit_command_virtual = note_submit_command_virtual;
+    layer->ops.submit_command_to_hw_queue = note_submit_command_to_hw_queue;
+    layer->ops.present = note_present;
+    layer->ops.present_to_hw_queue = note_present_to_hw_queue;
+    layer->ops.create_process = note_create_process;
+    layer->ops.create_device = note_create_device;
+    layer->ops.create_context = note_create_context;
+    layer->ops.create_allocation = note_create_allocation;
+    layer->ops.open_allocation = note_open_allocation;
+    layer->ops.destroy_allocation = note_destroy_allocation;
     *out_layer = &layer->miniport;
     return STATUS_SUCCESS;
 }

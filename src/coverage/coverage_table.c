@@ -197,7 +197,7 @@ const char *coverage_member_reason(const struct coverage_member *member)
     if (is_reserved(member->name))
         return "reserved: zero in every call (CALL-001, CALL-002)";
     if (member->group >= COVERAGE_COLLECT)
-        return "of a call of a few words: the arms tell what it said";
+        return "of a call that is not watched: the arms tell what it said";
     if (member->group >= COVERAGE_MEMORY_OBJECT)
         return "of a request, which a driver fills in as it likes: the arms tell what it asked for";
     if (is_newer_flag(member))

@@ -77,6 +77,24 @@ static NTSTATUS fake_collect(struct miniport *self, HANDLE object, DXGKARG_COLLE
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS fake_submit(struct miniport *self, HANDLE object, const DXGKARG_SUBMITCOMMAND *args)
+{
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS fake_present(struct miniport *self, HANDLE object, DXGKARG_PRESENT *args)
+{
+    args->Flags.Blt = 0; /* behind the note */
+    return STATUS_SUCCESS;
+}
+
+/* What an allocation is, the driver says: the second one can be seen by the CPU. */
+static NTSTATUS fake_create(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *args)
+{
+    args->pAllocationInfo[1].Flags.CpuVisible = 1;
+    return STATUS_SUCCESS;
+}
+
 static int raise_rig(void **state)
 {
     memset(&rig, 0, sizeof rig);
@@ -87,6 +105,9 @@ static int raise_rig(void **state)
     rig.ops.control_interrupt = fake_control;
     rig.ops.collect_dbg_info2 = fake_collect;
     rig.ops.query_adapter_info = fake_query;
+    rig.ops.submit_command = fake_submit;
+    rig.ops.present = rig.ops.present_to_hw_queue = fake_present;
+    rig.ops.create_allocation = fake_create;
     rig.driver.ops = &rig.ops;
     rig.coverage = coverage_create();
     if (!rig.coverage || !coverage_begin_case(rig.coverage, "one") ||
@@ -361,6 +382,39 @@ static void small_calls_count_for_their_arms_and_are_not_watched(void **state)
     assert_non_null(coverage_reason(find(COVERAGE_INTERRUPT, "EnableInterrupt")));
 }
 
+static void submissions_and_presents_count_for_their_arms(void **state)
+{
+    DXGKARG_SUBMITCOMMAND paging = {.DmaBufferSegmentId = 1, .Flags.Paging = 1};
+    DXGKARG_PRESENT copy = {.SubRectCnt = 1, .Flags.Blt = 1};
+
+    assert_int_equal(miniport_submit_command(rig.top, NULL, &paging), STATUS_SUCCESS);
+    assert_arm(COVERAGE_SUBMIT, "of paging", 1);
+    assert_arm(COVERAGE_SUBMIT, "of a client", 0);
+    assert_arm(COVERAGE_SUBMIT, "buffer in a segment", 1);
+    assert_arm(COVERAGE_SUBMIT, "of nobody", 1);
+    assert_int_equal(miniport_present(rig.top, NULL, &copy), STATUS_SUCCESS);
+    assert_arm(COVERAGE_PRESENT, "a copy", 1);
+    assert_arm(COVERAGE_PRESENT, "a fill", 0);
+    assert_arm(COVERAGE_PRESENT_QUEUE, "one rectangle", 0);
+    assert_int_equal(miniport_present_to_hw_queue(rig.top, NULL, &copy), STATUS_SUCCESS);
+    assert_arm(COVERAGE_PRESENT_QUEUE, "one rectangle", 1);
+    assert_arm(COVERAGE_PRESENT_QUEUE, "a copy", 0);
+}
+
+static void what_the_driver_makes_of_allocations_counts_for_their_arms(void **state)
+{
+    DXGK_ALLOCATIONINFO infos[2] = {{.Flags.CpuVisible = 0}};
+    DXGKARG_CREATEALLOCATION create = {
+        .NumAllocations = 2, .pAllocationInfo = infos, .Flags.Resource = 1};
+
+    assert_int_equal(miniport_create_allocation(rig.top, NULL, &create), STATUS_SUCCESS);
+    assert_arm(COVERAGE_CREATION, "several allocations", 1);
+    assert_arm(COVERAGE_CREATION, "a new resource", 1);
+    assert_arm(COVERAGE_ALLOCATION, "seen by CPUs", 1);
+    assert_arm(COVERAGE_ALLOCATION, "not seen by CPUs", 1);
+    assert_arm(COVERAGE_ALLOCATION, "cached", 0);
+}
+
 static void the_arms_of_a_structure_stand_side_by_side_and_have_names_of_their_own(void **state)
 {
     bool is_over[COVERAGE_GROUP_COUNT] = {false};
@@ -442,6 +496,8 @@ int main(void)
         T(patching_is_watched_with_its_lists),
         T(commands_of_the_kernel_are_as_long_as_they_say),
         T(descriptors_are_read_by_the_manager),
+        T(submissions_and_presents_count_for_their_arms),
+        T(what_the_driver_makes_of_allocations_counts_for_their_arms),
         T(small_calls_count_for_their_arms_and_are_not_watched),
         T(counting_alone_sees_the_same_arms),
         T(reserved_members_have_a_reason_and_others_must_be_covered),

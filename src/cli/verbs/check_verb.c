@@ -67,7 +67,7 @@ CLI_OPTIONS(OPTIONS)
 
 struct request {
     struct campaign_options options;
-    struct workload *cases[CLI_MAX_ARGUMENTS];
+    struct workload *cases[CLI_MAX_FILES];
     struct campaign_store *store; /* NULL: nothing is written */
     const char *folder;           /* of it */
     struct database *database;    /* of --db; NULL: none */

@@ -254,7 +254,7 @@ static const char *find_question(const char *word)
 
 static enum cli_status query(const struct cli_arguments *arguments)
 {
-    const char *sources[CLI_MAX_ARGUMENTS], *sql = database_question(0)->sql;
+    const char *sources[CLI_MAX_FILES], *sql = database_question(0)->sql;
     struct database *database;
     json_t *columns, *rows;
     enum cli_status status = CLI_USAGE;

@@ -129,7 +129,7 @@ static bool build(const char *command)
 /* drydock check with the words that the user gave, then ours. */
 static int check(const struct cli_arguments *arguments, const char *out, const char *how)
 {
-    char *words[CLI_MAX_ARGUMENTS + 8];
+    char *words[CLI_MAX_FILES + 8];
     size_t count = 0;
 
     words[count++] = "/proc/self/exe";
