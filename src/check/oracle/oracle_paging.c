@@ -107,8 +107,8 @@ static void look_at_discarded(struct oracle *oracle, const struct paging_operati
 
 /*
  * Counts pages that went from local memory to system memory. By their slots in an aperture: until
- * the slots are unmapped. By addresses: until an operation of another allocation has run, for the
- * addresses are given back before.
+ * the slots are unmapped. By addresses: until an operation of another allocation has run. The
+ * addresses are given back before, or with those of others: then nothing of it is lost any more.
  */
 static void count_leaving(struct oracle *oracle, const struct paging_operation *operation)
 {
