@@ -53,6 +53,19 @@ void hw_queue_free(struct hw_queue *queue)
         further_free(context);
 }
 
+/* Work may have been given to a handle that was guessed. */
+static bool give_up_again(struct d3dkmt_call *call)
+{
+    struct hw_queue *queue =
+        handle_find_going(call->process, *(D3DKMT_HANDLE *)call->state, OBJECT_HW_QUEUE);
+
+    if (queue && !list_is_empty(&queue->context->running))
+        return false;
+    if (queue) /* else it has gone with its context meanwhile */
+        hw_queue_free(queue);
+    return call_end(call, STATUS_NO_MEMORY);
+}
+
 /* The page of the fence must be there for the GPU before the client learns of it. */
 static bool create_again(struct d3dkmt_call *call)
 {
@@ -65,8 +78,10 @@ static bool create_again(struct d3dkmt_call *call)
     if (!queue->fence->page->is_mapped && !queue->fence->page->is_failed)
         return false;
     if (queue->fence->page->is_failed) {
-        hw_queue_free(queue);
-        return call_end(call, STATUS_NO_MEMORY);
+        queue->object.is_going = true;
+        context_drop_queue(queue->context);
+        call->again = give_up_again;
+        return give_up_again(call);
     }
     arguments->hHwQueue = queue->object.handle;
     arguments->hHwQueueProgressFence = queue->fence->object.handle;

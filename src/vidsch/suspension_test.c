@@ -386,6 +386,27 @@ static void a_queue_that_leaves_does_not_suspend_the_others(void **state)
     stage_fini(&stage);
 }
 
+/* What waits for the others to be quiet goes on waiting. */
+static void a_queue_that_leaves_does_not_resume_the_others(void **state)
+{
+    struct test_packet p;
+    struct stage stage;
+
+    stage_init_shared(&stage, VIDSCH_SUSPENDS_BUSY, VIDSCH_LISTS_NONE);
+    send(&stage, 0, &p, 'A');
+    vidsch_context_hold(stage.contexts[2]);
+    vidsch_context_hold(stage.contexts[0]);
+    vidsch_context_leave(stage.contexts[2]);
+    vidsch_context_left(stage.contexts[2]);
+    expect_log(&stage, "A Sa1 ");
+    acknowledge(&stage, 0, 1);
+    assert_true(vidsch_context_is_quiet(stage.contexts[0]));
+    vidsch_context_release(stage.contexts[0]);
+    finish(&stage, 0, &p);
+    expect_log(&stage, "Ra -A ");
+    stage_fini(&stage);
+}
+
 static void queues_of_a_context_are_one_entry_of_a_list(void **state)
 {
     struct test_packet p[3];
@@ -835,6 +856,7 @@ int main(void)
         cmocka_unit_test(contexts_may_be_suspended_for_each_reason_and_at_their_end),
         cmocka_unit_test(queues_of_a_context_are_suspended_together),
         cmocka_unit_test(a_queue_that_leaves_does_not_suspend_the_others),
+        cmocka_unit_test(a_queue_that_leaves_does_not_resume_the_others),
         cmocka_unit_test(queues_of_a_context_are_one_entry_of_a_list),
         cmocka_unit_test(all_queues_of_a_context_are_invalid),
         cmocka_unit_test(a_driver_that_refuses_ends_the_work_first),

@@ -168,13 +168,27 @@ void vidsch_context_set_handles(struct vidsch_context *context, HANDLE drivers, 
     context->system_handle = systems;
 }
 
-/* Nobody waits here: an acknowledgement that has not come is not to come behind the end either. */
+static bool is_last_queue(const struct vidsch_context *context)
+{
+    const struct vidsch_context *other;
+
+    list_for_each (other, &context->vidsch->contexts, struct vidsch_context, link) {
+        if (other != context && other->first == context->first && other->progress)
+            return false;
+    }
+    return true;
+}
+
+/*
+ * Nobody waits here: behind the last queue of the driver's context, an acknowledgement that has not
+ * come is not to come behind the end either.
+ */
 void vidsch_context_leave(struct vidsch_context *context)
 {
     ASSERT(vidsch_context_is_idle(context));
     vidsch_switch_contexts(context->vidsch, context->node);
     vidsch_context_hold(context);
-    if (context->first->suspension == SUSPENDING)
+    if (context->first->suspension == SUSPENDING && is_last_queue(context))
         vidsch_resume(context->first);
 }
 

@@ -8,8 +8,10 @@
  *     ENTERING local memory         still in the backing store; lost for its owner all the same
  *                                   when it had been told that it is there, and may have written to
  *                                   it
- *     LEAVING local memory          lost: nobody knows how much of it had arrived; but not where
- * the paging buffer with the last of it has run anywhere else                 nothing is lost
+ *     LEAVING local memory, and the paging buffer with the last of it has run
+ *                                   kept: it has arrived
+ *     LEAVING local memory else     lost: nobody knows how much of it had arrived
+ *     anywhere else                 nothing is lost
  *
  * Allocations that somebody holds or uses keep their place and enter it anew, from the backing
  * store or by a fill; the others are left where their content is and come back on demand. The jobs
@@ -129,6 +131,7 @@ static bool has_arrived(const struct vidmm_allocation *allocation)
 {
     return allocation->state == ALLOCATION_LEAVING && !allocation->is_reset &&
            allocation->arrives_with &&
+           allocation->arrives_with > allocation->vidmm->queue.refused &&
            allocation->arrives_with <= allocation->vidmm->queue.executed;
 }
 

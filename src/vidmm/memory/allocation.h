@@ -166,11 +166,10 @@ struct vidmm_allocation {
     /* ---- Line 5: parts, and lists of rare things. ---- */
     struct list device_link;
     struct opening *openings; /* in other devices (sharing.c) */
+    /* arrives_with: the paging submission with the last of its content; 0: none has it yet. */
     union {
         struct vidmm_allocation *next_reset; /* while is_reset */
-        /* Else, while it leaves: the paging submission with the last of its content; 0: none yet.
-         */
-        uint64_t arrives_with;
+        uint64_t arrives_with;               /* else, while it leaves */
     };
     uint32_t eviction_slot;  /* first page in eviction_aperture */
     uint32_t left_ahead;     /* when it left ahead of any request (ahead.c); 0: never */

@@ -528,8 +528,7 @@ static void paging_retired(struct vidsch_packet *packet, NTSTATUS status)
         keep_jobs(vidmm, &jobs);
         return;
     }
-    if (NT_SUCCESS(status))
-        vidmm->queue.executed = submission->number;
+    *(NT_SUCCESS(status) ? &vidmm->queue.executed : &vidmm->queue.refused) = submission->number;
     vidmm->queue.retired_status = status;
     finish_jobs(vidmm, &jobs);
     vidmm->queue.retired_status = STATUS_SUCCESS;

@@ -114,7 +114,7 @@ struct paging_queue {
     struct companion *submitted_for; /* the same of the last submission */
     uint64_t submitted;              /* its number */
     struct vidsch_fence retired;     /* the number of the last one that has */
-    uint64_t executed;               /* ... and that was not lost in a reset */
+    uint64_t executed, refused;      /* ... that the GPU has run, and that it never got */
     /* Of what gives way, out and in: the submissions of the last chunk and of the one before. */
     uint64_t gave_way[2][2];
     uint64_t slot_user; /* the number of that with the last operation through aperture slots */

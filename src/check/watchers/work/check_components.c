@@ -277,17 +277,29 @@ static void before_phase(struct check *check, struct component_watch *watch, LPC
                "is {%s} out of its order", miniport_power_phase_name(phase));
 }
 
-/* What is on its way to another state, or waits for a provider, can only be told behind that. */
+/*
+ * What is on its way to another state, or waits for a provider that is, or for one of that, can
+ * only be told behind that.
+ */
 static bool can_be_told(struct component_watch *watch, const struct watched_component *component)
 {
-    if (component->is_changing)
-        return false;
-    for (ULONG i = 0; i < component->info.ProviderCount && i < DXGK_MAX_POWER_COMPONENT_PROVIDERS;
-         i++) {
-        const struct watched_component *provider = find(watch, component->info.Providers[i]);
+    const struct watched_component *waits_for[MOST_COMPONENTS] = {component};
+    unsigned count = 1;
 
-        if (provider && provider->is_changing)
+    for (unsigned i = 0; i < count; i++) {
+        const DXGK_POWER_RUNTIME_COMPONENT *info = &waits_for[i]->info;
+
+        if (waits_for[i]->is_changing)
             return false;
+        for (ULONG j = 0; j < info->ProviderCount && j < DXGK_MAX_POWER_COMPONENT_PROVIDERS; j++) {
+            const struct watched_component *provider = find(watch, info->Providers[j]);
+            unsigned k = 0;
+
+            while (k < count && waits_for[k] != provider)
+                k++;
+            if (provider && k == count && count < MOST_COMPONENTS)
+                waits_for[count++] = provider;
+        }
     }
     return true;
 }

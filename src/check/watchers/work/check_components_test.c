@@ -649,6 +649,32 @@ static void a_component_that_another_driver_needs_stays_in_f0(void **state)
     free(rig);
 }
 
+/* Its provider's provider is on its way: it is told behind that. */
+static void what_another_driver_needs_waits_for_a_chain_of_providers(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    describe();
+    told.of[OWN].ComponentMapping.ComponentType = DXGK_POWER_COMPONENT_SHARED;
+    told.of[OWN].ProviderCount = told.of[1].ProviderCount = 1;
+    told.of[OWN].Providers[0] = 1;
+    told.of[0].Flags.DriverCompletesFStateTransition = 1;
+    begin(rig);
+    set(rig, OWN, 1);
+    set(rig, 1, 1);
+    set(rig, 0, 1);
+    share(rig, true);
+    shared(rig, true);
+    assert_int_equal(rig->finding_count, 0);
+    complete(rig, 0);
+    shared(rig, true);
+    rig_expect_only(rig, RULE_PWC_020);
+    rig_fini(rig);
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -661,6 +687,7 @@ int main(void)
         cmocka_unit_test(a_component_that_the_system_manages_is_not_idle_at_dispatch_level),
         cmocka_unit_test(components_are_not_told_of_before_their_phase),
         cmocka_unit_test(a_component_that_another_driver_needs_stays_in_f0),
+        cmocka_unit_test(what_another_driver_needs_waits_for_a_chain_of_providers),
     };
 
     return RIG_RUN_TESTS(tests);
