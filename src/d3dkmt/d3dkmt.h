@@ -246,6 +246,9 @@ struct d3dkmt_call {
      * d3dkmt_nt_handle_closed() and d3dkmt_nt_handle_refused().
      */
     bool takes_nt_handle;
+    /* While it waits: nobody will hear of its end. It takes nothing any more that others wait for.
+     */
+    bool is_deserted;
 
     NTSTATUS status; /* when it has ended */
 

@@ -234,6 +234,8 @@ static bool acquire_again(struct d3dkmt_call *call)
 
     if (!mutex) /* another call has destroyed it */
         return call_end(call, STATUS_INVALID_HANDLE);
+    if (call->is_deserted)
+        return call_end(call, STATUS_CANCELLED);
     if (shared->is_abandoned)
         return call_end(call, STATUS_ABANDONED);
     if (!shared->holder && shared->key == acquisition.key)

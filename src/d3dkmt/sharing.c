@@ -1,5 +1,5 @@
 /*
- * Calls that share resources and fences, and open shared resources.
+ * Calls that share resources, keyed mutexes and fences, and open shared resources.
  *
  * An NT handle is of one of these, or of a bundle: a resource, a keyed mutex and a fence, which
  * D3DKMTOpenResourceFromNtHandle opens together.
@@ -13,8 +13,7 @@
 
 /* ---- Sharing --------------------------------------------------------------------------------- */
 
-/* What a handle shares: a resource, by itself or by one of its allocations, a keyed mutex, or a
- * fence. */
+/* What a handle shares: a resource (it may name an allocation of it), a keyed mutex or a fence. */
 static struct shared *shared_of(struct d3dkmt_process *process, D3DKMT_HANDLE handle)
 {
     const struct resource *resource = handle_find(process, handle, OBJECT_RESOURCE);

@@ -1,5 +1,4 @@
-/* Keyed mutexes: who has one in which order, for how long anybody waits, and what lies beside it.
- */
+/* Keyed mutexes: who has one in which order, how long anybody waits, and what lies beside it. */
 #include "bench/exec/test_client.h"
 
 #include <string.h>
@@ -175,6 +174,33 @@ static void wait_in_order(struct exec_session *session)
 static void who_waits_for_a_key_has_it_in_turn(void **state)
 {
     test_on_board(16 * MIB, wait_in_order);
+}
+
+static void desert(struct exec_session *session)
+{
+    struct waiter deserted = {.has_ended = false}, next = {.has_ended = false};
+    struct test_client client;
+    struct mutex mutex;
+    UINT64 value;
+
+    test_client_open(&client, session);
+    mutex = make(&client, 0);
+    assert_int_equal(try_to_acquire(&client, mutex.handle, 0, &value), STATUS_SUCCESS);
+    begin_to_wait(&client, mutex.handle, 1, &deserted);
+    begin_to_wait(&client, mutex.handle, 1, &next);
+    deserted.call.is_deserted = true;
+    assert_int_equal(release(&client, mutex.handle, 1, 0), STATUS_SUCCESS);
+    test_let_run(session);
+    assert_true(deserted.has_ended && next.has_ended);
+    assert_int_equal(deserted.call.status, STATUS_CANCELLED);
+    assert_int_equal(next.call.status, STATUS_SUCCESS);
+    test_client_close(&client);
+}
+
+/* Its thread has gone, and the process has not: the mutex is for those who are there. */
+static void a_wait_that_was_deserted_takes_no_mutex(void **state)
+{
+    test_on_board(16 * MIB, desert);
 }
 
 /* ---- Time ------------------------------------------------------------------------------------ */
@@ -712,6 +738,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mutex_goes_to_who_acquires_its_key),
         cmocka_unit_test(who_waits_for_a_key_has_it_in_turn),
+        cmocka_unit_test(a_wait_that_was_deserted_takes_no_mutex),
         cmocka_unit_test(nobody_waits_for_longer_than_the_call_says),
         cmocka_unit_test(a_mutex_whose_holder_goes_is_abandoned),
         cmocka_unit_test(private_data_goes_from_release_to_acquire),

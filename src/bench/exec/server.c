@@ -135,6 +135,7 @@ static void watch_channel(struct channel *channel)
 static void break_channel(struct channel *channel)
 {
     channel->is_broken = true;
+    channel->call.is_deserted = true;
     waiting_remove(&channel->server->waiting, &channel->source);
 }
 
@@ -868,8 +869,7 @@ static uint64_t most_silence(const struct server *server)
     return d3dkmt_wants_trims(server->session->front) ? TRIM_NS : 0;
 }
 
-/* 0: for as long as it takes. A call may wait for no longer than it says, by a clock that is set.
- */
+/* 0: for as long as it takes. A call waits no longer than it says, by a clock that may be set. */
 static uint64_t most_sleep(const struct server *server)
 {
     const uint64_t silence = most_silence(server);
