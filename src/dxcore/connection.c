@@ -328,11 +328,6 @@ static void know_process(void)
     thread_process = self.process;
 }
 
-void connection_stand_back(void)
-{
-    thread_stands_back = true;
-}
-
 static bool may_take_lane(uint64_t used)
 {
     return thread_stands_back ? popcount_u64(used) < LANE_COUNT / 2 : ~used != 0;
@@ -371,6 +366,25 @@ static int socket_of_thread(const struct protocol_joined *joined)
     if (thread_socket >= 0)
         pthread_setspecific(key, &thread_socket);
     return thread_socket;
+}
+
+static bool has_server(void)
+{
+    char byte;
+    const ssize_t got = recv(self.socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+bool connection_stand_back(void)
+{
+    const struct protocol_joined *joined = connection_join();
+
+    thread_stands_back = true;
+    if (!joined)
+        return true;
+    know_process();
+    return (self.lanes && lane_of_thread() >= 0) || socket_of_thread(joined) >= 0 || !has_server();
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
@@ -417,14 +431,6 @@ static NTSTATUS exchange_call(int file, unsigned function, void *arguments, void
 close_socket:
     close_socket_of_thread();
     return status;
-}
-
-static bool has_server(void)
-{
-    char byte;
-    const ssize_t got = recv(self.socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-
-    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 static bool is_answered(const void *lane)

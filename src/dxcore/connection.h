@@ -31,8 +31,11 @@ struct connection_files {
 /* The same by the thread's connection, which files can go along with. */
 NTSTATUS connection_call_with(unsigned function, void *arguments, struct connection_files *files);
 
-/* The thread waits for most of its life: it leaves half of the lanes to those that do not. */
-void connection_stand_back(void);
+/*
+ * The thread waits for most of its life: it leaves half of the lanes to those that do not. It has
+ * what its calls go by from here on; false: there is nothing, with a server that is there.
+ */
+bool connection_stand_back(void);
 
 /* True: the address is in the part of the window that is for views. */
 bool connection_is_view(uint64_t address);

@@ -21,8 +21,8 @@
 
 /*
  * One event of the program's, and the thread that sets it when the server says so. The thread is
- * there before the server is told of the event, so that nothing is left there which nobody
- * collects.
+ * there, with what its call goes by, before the server is told of the event, so that nothing is
+ * left there which nobody collects.
  */
 struct wait {
     D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU arguments; /* its arrays are those below */
@@ -32,8 +32,9 @@ struct wait {
     uintptr_t number; /* as d3dkmt.h wants it */
     bool goes_on;     /* it is set more than once */
     int event;
-    sem_t begins;
-    bool is_over; /* the thread ends when it begins */
+    bool can_call;        /* the thread has what its calls go by */
+    sem_t stands, begins; /* ... or has found none; it may begin */
+    bool is_over;         /* the thread ends when it begins */
 };
 
 /* One whose thread has nothing to do: most waits are short, and threads cost more than calls. */
@@ -90,20 +91,32 @@ static void wait_for_it(struct wait *wait)
     close(wait->event);
 }
 
+static void await(sem_t *semaphore)
+{
+    while (sem_wait(semaphore))
+        continue;
+}
+
+static void release(struct wait *wait)
+{
+    sem_destroy(&wait->stands);
+    sem_destroy(&wait->begins);
+    free(wait);
+}
+
 static void *run(void *context)
 {
     struct wait *wait = context;
 
-    connection_stand_back();
+    wait->can_call = connection_stand_back();
+    sem_post(&wait->stands);
     do {
-        while (sem_wait(&wait->begins))
-            continue;
+        await(&wait->begins);
         if (wait->is_over)
             break;
         wait_for_it(wait);
     } while (keep_spare(wait));
-    sem_destroy(&wait->begins);
-    free(wait);
+    release(wait);
     return NULL;
 }
 
@@ -127,7 +140,19 @@ static bool start(struct wait *wait)
     return has_started;
 }
 
-/* NULL: no memory, or no thread. */
+/* From here on the wait is its thread's. */
+static void let_begin(struct wait *wait)
+{
+    sem_post(&wait->begins);
+}
+
+static void let_end(struct wait *wait)
+{
+    wait->is_over = true;
+    let_begin(wait);
+}
+
+/* NULL: no memory, no thread, or none that could make a call. */
 static struct wait *take(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -137,21 +162,19 @@ static struct wait *take(void)
         return wait;
     pthread_once(&once, expect_forks);
     wait = calloc(1, sizeof *wait);
-    if (!wait || sem_init(&wait->begins, 0, 0)) {
-        free(wait);
+    if (!wait)
+        return NULL;
+    sem_init(&wait->stands, 0, 0);
+    sem_init(&wait->begins, 0, 0);
+    if (!start(wait)) {
+        release(wait);
         return NULL;
     }
-    if (start(wait))
+    await(&wait->stands);
+    if (wait->can_call)
         return wait;
-    sem_destroy(&wait->begins);
-    free(wait);
+    let_end(wait);
     return NULL;
-}
-
-/* From here on the wait is its thread's. */
-static void let_begin(struct wait *wait)
-{
-    sem_post(&wait->begins);
 }
 
 /* There is nothing to wait for. */
@@ -161,8 +184,7 @@ static void end(struct wait *wait)
         close(wait->event);
     if (keep_spare(wait))
         return;
-    wait->is_over = true;
-    let_begin(wait);
+    let_end(wait);
 }
 
 /*

@@ -455,6 +455,8 @@ int main(int argc, char **argv)
         return events();
     if (!strcmp(what, "notify") && argc > 2 && !strcmp(argv[2], "starved"))
         return events_without_threads();
+    if (!strcmp(what, "notify") && argc > 2 && !strcmp(argv[2], "unheard"))
+        return events_without_connections();
     if (!strcmp(what, "notify") && argc > 2 && !strcmp(argv[2], "many"))
         return events_beside_threads();
     if (!strcmp(what, "notify"))

@@ -60,6 +60,7 @@ void transfer(struct driver *driver, const struct buffer *buffer, uint8_t *memor
 int events(void);
 int notifications(int is_lying);
 int events_without_threads(void);
+int events_without_connections(void);
 int events_beside_threads(void);
 int tell_adapter(void);
 int locks(unsigned count, unsigned threads, unsigned rounds, unsigned moves);

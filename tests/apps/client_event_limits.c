@@ -1,4 +1,5 @@
-/* Events where no thread can start, and beside more threads than there are lanes. */
+/* Events where no thread can start or none can call, and beside more threads than there are lanes.
+ */
 #define _GNU_SOURCE
 #include "client.h"
 
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define TIMES     600u /* more events than a process may have at one time */
@@ -17,9 +19,22 @@
 #define THREADS   20u
 #define CALLS     200u
 
-static int threads_fail;
+static int threads_fail, sockets_fail;
 
 /* In place of the library's own, for libdxcore.so, too. */
+int socket(int domain, int type, int protocol)
+{
+    int (*next)(int, int, int);
+    void *found = dlsym(RTLD_NEXT, "socket");
+
+    if (sockets_fail) {
+        errno = EMFILE;
+        return -1;
+    }
+    memcpy(&next, &found, sizeof next);
+    return next(domain, type, protocol);
+}
+
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                    void *context)
 {
@@ -106,6 +121,40 @@ int events_without_threads(void)
     right += !notify(&driver, event, &notification);
     printf("%u of %u right\n", right, 3 * TIMES + 4);
     return right != 3 * TIMES + 4;
+}
+
+/* Notifications have all lanes that are for events; a thread more has no connection. */
+int events_without_connections(void)
+{
+    const int event = eventfd(0, EFD_CLOEXEC);
+    const UINT64 value = 1;
+    struct driver driver;
+    struct pollfd poller = {.fd = event, .events = POLLIN};
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = {.Info.Type = D3DDDI_MONITORED_FENCE};
+    D3DKMT_HANDLE notification;
+    unsigned right = 0;
+
+    start(&driver);
+    fence.hDevice = driver.device;
+    must("CreateSynchronizationObject2", D3DKMTCreateSynchronizationObject2(&fence));
+    for (unsigned i = 0; i < MANY; i++)
+        must("a notification", notify(&driver, eventfd(0, EFD_CLOEXEC), &notification));
+    sockets_fail = 1;
+    for (unsigned i = 0; i < TIMES; i++)
+        right += wait_with(&driver, fence.hSyncObject, event) == STATUS_NO_MEMORY;
+    right += poll(&poller, 1, 100) == 0; /* nobody has signalled the fence */
+    sockets_fail = 0;
+    right += !wait_with(&driver, fence.hSyncObject, event);
+    right += poll(&poller, 1, 100) == 0;
+    must("SignalSynchronizationObjectFromCpu",
+         D3DKMTSignalSynchronizationObjectFromCpu(
+             &(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){.hDevice = driver.device,
+                                                          .ObjectCount = 1,
+                                                          .ObjectHandleArray = &fence.hSyncObject,
+                                                          .FenceValueArray = &value}));
+    right += is_set(event);
+    printf("%u of %u right\n", right, TIMES + 4);
+    return right != TIMES + 4;
 }
 
 static void *make_calls(void *context)
