@@ -32,7 +32,7 @@ static const struct row {
     "presents of cases are plain: copies, fills, and flips at the next vertical sync"
 #define NO_GUESTS       "no process is a virtual machine's"
 #define NO_CLIENT_DATA  "the commands of the driver's user-mode half hold all that is to be told"
-#define NO_GDI_PROCESS  "what the kernel draws is a context's (GdiContext), in a process like others"
+#define NO_GDI_PROCESS  "the kernel draws in contexts (GdiContext) of processes like others"
 #define NO_SUCH_FEATURE "of a feature that is enabled for nobody here"
 #define NAMES_SEGMENTS  "the driver names segments for whatever it makes"
 

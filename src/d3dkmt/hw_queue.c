@@ -53,8 +53,8 @@ void hw_queue_free(struct hw_queue *queue)
         further_free(context);
 }
 
-/* Work may have been given to a handle that was guessed. */
-static bool give_up_again(struct d3dkmt_call *call)
+/* Behind what runs. What the queue has not begun is dropped, as with a context. */
+static bool go_again(struct d3dkmt_call *call, NTSTATUS status)
 {
     struct hw_queue *queue =
         handle_find_going(call->process, *(D3DKMT_HANDLE *)call->state, OBJECT_HW_QUEUE);
@@ -63,7 +63,24 @@ static bool give_up_again(struct d3dkmt_call *call)
         return false;
     if (queue) /* else it has gone with its context meanwhile */
         hw_queue_free(queue);
-    return call_end(call, STATUS_NO_MEMORY);
+    return call_end(call, status);
+}
+
+static void begin_to_go(struct hw_queue *queue)
+{
+    queue->object.is_going = true;
+    context_drop_queue(queue->context);
+}
+
+/* It may have work, of who has guessed its handle. */
+static bool give_up_again(struct d3dkmt_call *call)
+{
+    return go_again(call, STATUS_NO_MEMORY);
+}
+
+static bool destroy_again(struct d3dkmt_call *call)
+{
+    return go_again(call, STATUS_SUCCESS);
 }
 
 /* The page of the fence must be there for the GPU before the client learns of it. */
@@ -78,8 +95,7 @@ static bool create_again(struct d3dkmt_call *call)
     if (!queue->fence->page->is_mapped && !queue->fence->page->is_failed)
         return false;
     if (queue->fence->page->is_failed) {
-        queue->object.is_going = true;
-        context_drop_queue(queue->context);
+        begin_to_go(queue);
         call->again = give_up_again;
         return give_up_again(call);
     }
@@ -186,19 +202,6 @@ free_memory:
     return status;
 }
 
-static bool destroy_again(struct d3dkmt_call *call)
-{
-    struct hw_queue *queue =
-        handle_find_going(call->process, *(D3DKMT_HANDLE *)call->state, OBJECT_HW_QUEUE);
-
-    if (queue && !list_is_empty(&queue->context->running))
-        return false;
-    if (queue) /* else it has gone with its context meanwhile */
-        hw_queue_free(queue);
-    return call_end(call, STATUS_SUCCESS);
-}
-
-/* What it has queued is dropped, as with a context. */
 NTSTATUS d3dkmt_DestroyHwQueue(struct d3dkmt_call *call, const D3DKMT_DESTROYHWQUEUE *arguments)
 {
     struct d3dkmt *front = call->process->front;
@@ -211,7 +214,6 @@ NTSTATUS d3dkmt_DestroyHwQueue(struct d3dkmt_call *call, const D3DKMT_DESTROYHWQ
     if (!state)
         return STATUS_NO_MEMORY;
     *state = arguments->hHwQueue;
-    queue->object.is_going = true;
-    context_drop_queue(queue->context);
+    begin_to_go(queue);
     return call_wait(call, destroy_again, state, sizeof *state);
 }

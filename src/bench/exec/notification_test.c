@@ -86,29 +86,6 @@ static void listen(struct test_client *client, UINT64 event, struct listener *li
     listener->has_ended = d3dkmt_call(client->process, &listener->call);
 }
 
-static void hold_queue(struct test_client *client, UINT64 value)
-{
-    assert_int_equal(TEST_CALL(client, WaitForSynchronizationObjectFromGpu,
-                               &((D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU){
-                                   .hContext = client->context,
-                                   .ObjectCount = 1,
-                                   .ObjectHandleArray = &client->fence,
-                                   .MonitoredFenceValueArray = &value})),
-                     STATUS_SUCCESS);
-}
-
-static void let_go(struct test_client *client, UINT64 value)
-{
-    client->next_value = value;
-    assert_int_equal(
-        TEST_CALL(client, SignalSynchronizationObjectFromCpu,
-                  &((D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){.hDevice = client->device,
-                                                                .ObjectCount = 1,
-                                                                .ObjectHandleArray = &client->fence,
-                                                                .FenceValueArray = &value})),
-        STATUS_SUCCESS);
-}
-
 static void destroy(struct test_client *client, D3DKMT_HANDLE object)
 {
     assert_int_equal(TEST_CALL(client, DestroySynchronizationObject,
@@ -143,11 +120,11 @@ static void be_in_turn(struct exec_session *session)
     assert_false(listener.has_ended);
 
     /* Behind a wait of the queue's, and behind its work. */
-    hold_queue(&client, 1000);
+    test_hold_queue(&client, 1000);
     assert_int_equal(signal_object(&client, first), STATUS_SUCCESS);
     test_let_run(session);
     assert_false(listener.has_ended);
-    let_go(&client, 1000);
+    test_let_go(&client, 1000);
     test_let_run(session);
     assert_true(listener.has_ended);
     assert_int_equal(listener.call.status, STATUS_SUCCESS);
@@ -174,13 +151,13 @@ static void be_in_turn(struct exec_session *session)
     assert_true(listener.has_ended);
     assert_int_equal(listener.call.status, STATUS_INVALID_HANDLE);
     assert_int_equal(heard_of(&client, AN_EVENT + 2), STATUS_INVALID_PARAMETER);
-    hold_queue(&client, 2000);
+    test_hold_queue(&client, 2000);
     assert_int_equal(signal_object(&client, first), STATUS_SUCCESS);
     destroy(&client, first);
     assert_int_equal(signal_object(&client, first), STATUS_INVALID_PARAMETER);
     listen(&client, AN_EVENT, &listener);
     assert_false(listener.has_ended);
-    let_go(&client, 2000);
+    test_let_go(&client, 2000);
     test_let_run(session);
     assert_true(listener.has_ended);
     assert_int_equal(listener.call.status, STATUS_SUCCESS);
@@ -201,21 +178,21 @@ static void enqueue_alone(struct exec_session *session)
 
     test_client_start(&client, session);
     for (UINT64 i = 0; i < ARRAY_COUNT(ways); i++) {
-        hold_queue(&client, 1000 * (i + 1));
+        test_hold_queue(&client, 1000 * (i + 1));
         assert_int_equal(ways[i](&client, AN_EVENT), STATUS_SUCCESS);
         assert_int_equal(ways[i](&client, AN_EVENT),
                          STATUS_INVALID_PARAMETER); /* it is another's */
         listen(&client, AN_EVENT, &listener);
         test_let_run(session);
         assert_false(listener.has_ended);
-        let_go(&client, 1000 * (i + 1));
+        test_let_go(&client, 1000 * (i + 1));
         test_let_run(session);
         assert_true(listener.has_ended);
         assert_int_equal(listener.call.status, STATUS_SUCCESS);
         assert_int_equal(heard_of(&client, AN_EVENT), STATUS_INVALID_PARAMETER);
     }
     /* It goes with its context, unset. */
-    hold_queue(&client, 5000);
+    test_hold_queue(&client, 5000);
     assert_int_equal(enqueue(&client, AN_EVENT), STATUS_SUCCESS);
     listen(&client, AN_EVENT, &listener);
     assert_int_equal(TEST_CALL(&client, DestroyContext, &((D3DKMT_DESTROYCONTEXT){client.context})),
@@ -271,7 +248,7 @@ static void be_wrong(struct exec_session *session)
         made++;
     assert_int_equal(made, D3DKMT_MOST_EVENTS);
     assert_int_equal(enqueue(&client, 2), STATUS_NO_MEMORY);
-    hold_queue(&client, 1000);
+    test_hold_queue(&client, 1000);
     assert_int_equal(signal_object(&client, notification), STATUS_SUCCESS);
     destroy(&client, notification);
     test_client_close(&client);

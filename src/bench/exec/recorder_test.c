@@ -259,10 +259,14 @@ static void queue_copy(struct test_client *client, D3DKMT_HANDLE queue, uint64_t
         STATUS_SUCCESS);
 }
 
-/* Through local memory and back, by two queues: the second one waits for the first. */
-static void copy_by_queues(struct exec_session *session)
+/*
+ * Through local memory and back, by two queues: the one that copies back waits for the other one,
+ * and is given its work first or last.
+ */
+static void copy_by_queues_of(struct exec_session *session, bool of_one_context)
 {
-    D3DKMT_CREATEHWQUEUE first, second;
+    D3DKMT_CREATEHWQUEUE made[2];
+    const D3DKMT_CREATEHWQUEUE *out = &made[of_one_context], *back = &made[!of_one_context];
     struct test_buffer from, between, to;
     struct test_client client;
     const UINT64 seven = 7;
@@ -270,24 +274,30 @@ static void copy_by_queues(struct exec_session *session)
     session->recorder = recorder_case_create(session->seen);
     assert_non_null(session->recorder);
     test_client_start(&client, session);
-    assert_int_equal(test_make_queue(&client, test_make_context(&client, true), 0, &first),
+    assert_int_equal(test_make_queue(&client, test_make_context(&client, true), 0, &made[0]),
                      STATUS_SUCCESS);
-    assert_int_equal(test_make_queue(&client, test_make_context(&client, true), 0, &second),
-                     STATUS_SUCCESS);
+    assert_int_equal(
+        test_make_queue(&client,
+                        of_one_context ? made[0].hHwContext : test_make_context(&client, true), 0,
+                        &made[1]),
+        STATUS_SUCCESS);
     test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &from);
     test_resident_buffer(&client, SGPU_UMD_NO_APERTURE, MIB, &between);
     test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &to);
     test_fill(test_lock(&client, &from), MIB, 3);
-    queue_copy(&client, first.hHwQueue, between.va, from.va);
+    if (!of_one_context)
+        queue_copy(&client, out->hHwQueue, between.va, from.va);
     assert_int_equal(TEST_CALL(&client, SubmitWaitForSyncObjectsToHwQueue,
                                &((D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE){
-                                   .hHwQueue = second.hHwQueue,
+                                   .hHwQueue = back->hHwQueue,
                                    .ObjectCount = 1,
-                                   .ObjectHandleArray = &first.hHwQueueProgressFence,
+                                   .ObjectHandleArray = &out->hHwQueueProgressFence,
                                    .FenceValueArray = &seven})),
                      STATUS_SUCCESS);
-    queue_copy(&client, second.hHwQueue, to.va, between.va);
-    while (*(const volatile UINT64 *)second.HwQueueProgressFenceCPUVirtualAddress < 7)
+    queue_copy(&client, back->hHwQueue, to.va, between.va);
+    if (of_one_context)
+        queue_copy(&client, out->hHwQueue, between.va, from.va);
+    while (*(const volatile UINT64 *)back->HwQueueProgressFenceCPUVirtualAddress < 7)
         assert_true(exec_step(session));
     test_expect(test_lock(&client, &to), MIB, 3);
     test_client_close(&client);
@@ -296,6 +306,16 @@ static void copy_by_queues(struct exec_session *session)
             assert_string_equal(test_breaches[rule], "");
     }
     finish(session);
+}
+
+static void copy_by_queues(struct exec_session *session)
+{
+    copy_by_queues_of(session, false);
+}
+
+static void copy_by_one_context(struct exec_session *session)
+{
+    copy_by_queues_of(session, true);
 }
 
 static void work_of_hardware_queues_is_in_the_record(void **state)
@@ -307,44 +327,6 @@ static void work_of_hardware_queues_is_in_the_record(void **state)
     assert_null(strstr(text, "\nnote "));
     play(text);
     free(text);
-}
-
-/* As copy_by_queues(), by two queues of one context: the one that waits is handed in first. */
-static void copy_by_one_context(struct exec_session *session)
-{
-    D3DKMT_CREATEHWQUEUE first, second;
-    struct test_buffer from, between, to;
-    struct test_client client;
-    const UINT64 seven = 7;
-
-    session->recorder = recorder_case_create(session->seen);
-    assert_non_null(session->recorder);
-    test_client_start(&client, session);
-    assert_int_equal(test_make_queue(&client, test_make_context(&client, true), 0, &first),
-                     STATUS_SUCCESS);
-    assert_int_equal(test_make_queue(&client, first.hHwContext, 0, &second), STATUS_SUCCESS);
-    test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &from);
-    test_resident_buffer(&client, SGPU_UMD_NO_APERTURE, MIB, &between);
-    test_resident_buffer(&client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, MIB, &to);
-    test_fill(test_lock(&client, &from), MIB, 3);
-    assert_int_equal(TEST_CALL(&client, SubmitWaitForSyncObjectsToHwQueue,
-                               &((D3DKMT_SUBMITWAITFORSYNCOBJECTSTOHWQUEUE){
-                                   .hHwQueue = first.hHwQueue,
-                                   .ObjectCount = 1,
-                                   .ObjectHandleArray = &second.hHwQueueProgressFence,
-                                   .FenceValueArray = &seven})),
-                     STATUS_SUCCESS);
-    queue_copy(&client, first.hHwQueue, to.va, between.va);
-    queue_copy(&client, second.hHwQueue, between.va, from.va);
-    while (*(const volatile UINT64 *)first.HwQueueProgressFenceCPUVirtualAddress < 7)
-        assert_true(exec_step(session));
-    test_expect(test_lock(&client, &to), MIB, 3);
-    test_client_close(&client);
-    for (unsigned rule = 0; rule < CLIENT_RULE_COUNT; rule++) {
-        if (rule != CLIENT_RULE_LOCK_LEFT)
-            assert_string_equal(test_breaches[rule], "");
-    }
-    finish(session);
 }
 
 static void queues_of_one_context_are_contexts_of_the_record(void **state)

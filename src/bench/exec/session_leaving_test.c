@@ -114,29 +114,6 @@ static D3DKMT_HANDLE open_resource(struct test_client *client, uint64_t named,
     return open.hResource;
 }
 
-static void hold_queue(struct test_client *client, UINT64 value)
-{
-    assert_int_equal(TEST_CALL(client, WaitForSynchronizationObjectFromGpu,
-                               &((D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU){
-                                   .hContext = client->context,
-                                   .ObjectCount = 1,
-                                   .ObjectHandleArray = &client->fence,
-                                   .MonitoredFenceValueArray = &value})),
-                     STATUS_SUCCESS);
-}
-
-static void let_go(struct test_client *client, UINT64 value)
-{
-    client->next_value = value;
-    assert_int_equal(
-        TEST_CALL(client, SignalSynchronizationObjectFromCpu,
-                  &((D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){.hDevice = client->device,
-                                                                .ObjectCount = 1,
-                                                                .ObjectHandleArray = &client->fence,
-                                                                .FenceValueArray = &value})),
-        STATUS_SUCCESS);
-}
-
 /* A queue waits for what the client does behind the mapping. */
 static void map_again(struct exec_session *session)
 {
@@ -158,13 +135,13 @@ static void map_again(struct exec_session *session)
     assert_int_equal(test_create(&client, SGPU_UMD_CPU_VISIBLE, MIB, NULL, &next), STATUS_SUCCESS);
     assert_true(NT_SUCCESS(test_make_resident(&client, &next)));
     test_let_run(session);
-    hold_queue(&client, 1000);
+    test_hold_queue(&client, 1000);
     assert_int_equal(
         TEST_CALL(&client, DestroyAllocation2,
                   &((D3DKMT_DESTROYALLOCATION2){.hDevice = client.device, .hResource = resource})),
         STATUS_SUCCESS);
     test_map(&client, &next, va);
-    let_go(&client, 1000);
+    test_let_go(&client, 1000);
     test_let_run(session);
 
     /* The addresses lead to the new one, and the maker has the old one still. */

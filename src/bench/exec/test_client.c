@@ -234,6 +234,29 @@ void test_wait_fence(struct test_client *client, uint64_t value)
         assert_true(exec_step(client->session));
 }
 
+void test_hold_queue(struct test_client *client, UINT64 value)
+{
+    assert_int_equal(TEST_CALL(client, WaitForSynchronizationObjectFromGpu,
+                               &((D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU){
+                                   .hContext = client->context,
+                                   .ObjectCount = 1,
+                                   .ObjectHandleArray = &client->fence,
+                                   .MonitoredFenceValueArray = &value})),
+                     STATUS_SUCCESS);
+}
+
+void test_let_go(struct test_client *client, UINT64 value)
+{
+    client->next_value = value;
+    assert_int_equal(
+        TEST_CALL(client, SignalSynchronizationObjectFromCpu,
+                  &((D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){.hDevice = client->device,
+                                                                .ObjectCount = 1,
+                                                                .ObjectHandleArray = &client->fence,
+                                                                .FenceValueArray = &value})),
+        STATUS_SUCCESS);
+}
+
 void test_client_start(struct test_client *client, struct exec_session *session)
 {
     D3DKMT_CREATEDEVICE device = {0};

@@ -91,6 +91,9 @@ void test_let_run(struct exec_session *session);
 /* Lets the machine run until the paging fence has the value. */
 void test_wait_paging(struct test_client *client, uint64_t value);
 void test_wait_fence(struct test_client *client, uint64_t value);
+/* The context waits for a value of the fence; the client signals it. */
+void test_hold_queue(struct test_client *client, UINT64 value);
+void test_let_go(struct test_client *client, UINT64 value);
 
 /* An allocation with SGPU_UMD_* flags; over the memory, if that is not NULL. */
 NTSTATUS test_create(struct test_client *client, uint32_t flags, uint64_t bytes, const void *memory,
