@@ -253,6 +253,8 @@ struct seen_shared *seen_find_shared(const struct seen *seen, enum seen_kind kin
 struct seen_process *seen_process_of(struct seen *seen, void *client);
 struct seen_object *seen_find(const struct seen_process *process, D3DKMT_HANDLE handle,
                               enum seen_kind kind);
+/* Of a resource, an allocation of one, a fence or a keyed mutex; NULL: of none of these. */
+struct seen_object *seen_find_shareable(const struct seen_process *process, D3DKMT_HANDLE handle);
 const struct seen_mapping *seen_mapping_at(const struct seen_process *process, uint64_t va);
 
 /*

@@ -123,15 +123,15 @@ void seen_share_fence(struct seen *seen, struct seen_object *fence, uint64_t nam
 
 /* ---- Sharing --------------------------------------------------------------------------------- */
 
-static struct seen_shared *shared_of(const struct seen_process *process, D3DKMT_HANDLE handle)
+struct seen_object *seen_find_shareable(const struct seen_process *process, D3DKMT_HANDLE handle)
 {
     static const enum seen_kind kinds[] = {SEEN_RESOURCE, SEEN_FENCE, SEEN_ALLOCATION,
                                            SEEN_KEYED_MUTEX};
-    const struct seen_object *object = NULL;
+    struct seen_object *object = NULL;
 
     for (size_t i = 0; !object && i < sizeof kinds / sizeof kinds[0]; i++)
         object = seen_find(process, handle, kinds[i]);
-    return object ? object->shared : NULL;
+    return object;
 }
 
 /* Several of one NT handle: the mutex is there for the resource. */
@@ -154,8 +154,11 @@ static void shared_objects(struct seen *seen, const struct seen_process *process
     const THUNK_SHARE_OBJECTS *arguments = call->arguments;
     struct seen_shared *parts[SEEN_MOST_PARTS] = {NULL};
 
-    for (UINT i = 0; i < arguments->cObjects && i < SEEN_MOST_PARTS; i++)
-        parts[i] = shared_of(process, arguments->hObjects[i]);
+    for (UINT i = 0; i < arguments->cObjects && i < SEEN_MOST_PARTS; i++) {
+        const struct seen_object *object = seen_find_shareable(process, arguments->hObjects[i]);
+
+        parts[i] = object ? object->shared : NULL;
+    }
     if (arguments->cObjects == SEEN_MOST_PARTS)
         share_together(seen, call->nt_object, parts);
     else if (parts[0])

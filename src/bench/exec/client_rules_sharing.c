@@ -61,18 +61,9 @@ static void open_resource_by_nt_handle(struct client_rules *rules,
 /* ---- Making and sharing ---------------------------------------------------------------------- */
 
 /* Of an allocation: its resource's. NOTHING: no handle of what may be shared. */
-static enum seen_kind kind_of(const struct client_rules *rules, D3DKMT_HANDLE handle,
-                              const struct seen_object **out_object)
+static enum seen_kind kind_of(const struct seen_object *object)
 {
-    static const enum seen_kind kinds[] = {SEEN_RESOURCE, SEEN_FENCE, SEEN_KEYED_MUTEX,
-                                           SEEN_ALLOCATION};
-
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        *out_object = seen_find(rules->process, handle, kinds[i]);
-        if (*out_object)
-            return kinds[i] == SEEN_ALLOCATION ? SEEN_RESOURCE : kinds[i];
-    }
-    return SEEN_NOTHING;
+    return !object ? SEEN_NOTHING : object->kind == SEEN_ALLOCATION ? SEEN_RESOURCE : object->kind;
 }
 
 static void share(struct client_rules *rules, const THUNK_SHARE_OBJECTS *arguments)
@@ -86,9 +77,10 @@ static void share(struct client_rules *rules, const THUNK_SHARE_OBJECTS *argumen
         return;
     }
     for (UINT i = 0; arguments->hObjects && i < arguments->cObjects; i++) {
-        const struct seen_object *object;
+        const struct seen_object *object =
+            seen_find_shareable(rules->process, arguments->hObjects[i]);
 
-        counts[kind_of(rules, arguments->hObjects[i], &object)]++;
+        counts[kind_of(object)]++;
         if (object && (!object->shared || object->shared->global))
             client_rules_break(rules, CLIENT_RULE_NOT_SHARED,
                                "0x%x was made without NtSecuritySharing", arguments->hObjects[i]);
