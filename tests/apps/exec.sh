@@ -11,6 +11,8 @@ drydock=$build/drydock
 client=$build/app_client
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/tmp"
+export TMPDIR="$folder/tmp"
 failed=0
 # With a sanitizer the client has its runtime, which must leave faults to the kernel here.
 export ASAN_OPTIONS="handle_segv=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
@@ -279,6 +281,9 @@ if command -v cc > "$folder/none"; then
     expect 139 'ended by a signal while clients were served, in the GPU model .*crashes.so' \
         --gpu "$folder/crashes.so" -- true
 fi
+
+# What was made for the servers' sockets is gone, however they have ended.
+ls -A "$folder/tmp" | grep . && complain "servers have left something behind"
 
 # Wrong command lines.
 expect 2 'takes a program' --local-memory 8M

@@ -428,12 +428,37 @@ static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 static char last_words[512]; /* "": nobody is served */
 
+/* The folder of the server's socket, and the socket, which go with the server. */
+static char own_folder[80], own_socket[88];
+
+static void remove_own_folder(void)
+{
+    unlink(own_socket);
+    rmdir(own_folder);
+}
+
+/* In TMPDIR, unless its name is too long for the address of a socket. */
+static bool make_own_folder(void)
+{
+    static const char name[] = "drydock-exec-XXXXXX";
+    const char *folder = getenv("TMPDIR");
+
+    if (!folder || !folder[0] || strlen(folder) + sizeof name >= sizeof own_folder)
+        folder = "/tmp";
+    snprintf(own_folder, sizeof own_folder, "%s/%s", folder, name);
+    if (!mkdtemp(own_folder))
+        return false;
+    snprintf(own_socket, sizeof own_socket, "%s/socket", own_folder);
+    return true;
+}
+
 static void tell_last_words(const char *what)
 {
     ssize_t ignored = write(STDERR_FILENO, what, strlen(what));
 
     ignored = write(STDERR_FILENO, last_words, strlen(last_words));
     (void)ignored;
+    remove_own_folder();
 }
 
 static void end_by_signal(int number)
@@ -477,8 +502,7 @@ static void leave_end(void)
     last_words[0] = '\0';
 }
 
-static struct exec_server_config server_config(const struct request *request, const char *folder,
-                                               const char *own_socket)
+static struct exec_server_config server_config(const struct request *request, const char *folder)
 {
     return (struct exec_server_config){
         .socket_path = request->values[OPTION_SOCKET] ? request->values[OPTION_SOCKET] : own_socket,
@@ -493,7 +517,6 @@ static struct exec_server_config server_config(const struct request *request, co
 
 static enum cli_status serve(const struct request *request, const char *folder)
 {
-    char own_folder[] = "/tmp/drydock-exec-XXXXXX", path[64];
     struct exec_server *server = calloc(1, sizeof *server);
     struct run_result *result = calloc(1, sizeof *result);
     enum cli_status status = CLI_INTERNAL;
@@ -509,12 +532,11 @@ static enum cli_status serve(const struct request *request, const char *folder)
         status = CLI_USAGE;
         goto free_memory;
     }
-    if (!server || !result || !mkdtemp(own_folder)) {
+    if (!server || !result || !make_own_folder()) {
         cli_error("no memory, or no folder for a socket");
         goto free_memory;
     }
-    snprintf(path, sizeof path, "%s/socket", own_folder);
-    server->config = server_config(request, folder, path);
+    server->config = server_config(request, folder);
     if (request->values[OPTION_STACKS])
         setenv("DRYDOCK_STACKS", "1", 1);
     configure(request, options_of_case, &config);
@@ -522,7 +544,7 @@ static enum cli_status serve(const struct request *request, const char *folder)
     watch_end(request);
     exec_serve(server, &config, result);
     leave_end();
-    rmdir(own_folder);
+    remove_own_folder();
     status = tell_end(request, server, result);
     if (status < CLI_USAGE && !finish_folder(request, &results, record, result))
         status = CLI_USAGE;
