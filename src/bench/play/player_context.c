@@ -183,9 +183,7 @@ static void destroy(struct player_context *context)
         vidmm_context_destroy(context->kernels);
     if (context->handle)
         vidmm_context_destroy(context->handle);
-    if (context->former)
-        vidmm_context_destroy(context->former);
-    context->kernels = context->handle = context->former = NULL;
+    context->kernels = context->handle = NULL;
 }
 
 /* Who made the driver's context goes last. */

@@ -110,7 +110,7 @@ struct submission {
 
 struct player_context {
     struct vidmm_context *handle;
-    struct vidmm_context *former; /* an invalid one, which goes when no other one has its queues */
+    struct vidmm_context *former; /* an invalid one, while its place is taken */
     /* Where the kernel draws its presents; NULL: not yet, or never. */
     struct vidmm_context *kernels;
     uint32_t id, device, process;

@@ -451,50 +451,45 @@ static bool is_invalid(const struct vidmm_context *handle)
     return handle && vidmm_context_is_invalid(handle);
 }
 
-/* Another one's handle is of a queue of the context, which is invalid. */
-static bool has_invalid_sharer(const struct player *player, uint32_t first)
-{
-    for (uint32_t c = 0; c < player->workload->context_count; c++) {
-        if (c != first && player_first_context(player, c) == first &&
-            is_invalid(player->contexts[c].handle))
-            return true;
-    }
-    return false;
-}
-
-static void drop_former(struct player *player, uint32_t c)
-{
-    struct player_context *context = &player->contexts[c];
-
-    if (!context->former || has_invalid_sharer(player, c))
-        return;
-    vidmm_context_destroy(context->former);
-    context->former = NULL;
-}
-
 /*
- * Another context takes the place and the ring of one that is invalid (HWQ-020). Where there is no
- * memory for it, the work of the former one fails once more, and so on. The first one of those that
- * share the driver's context is made first, and the former one goes last.
+ * Other contexts take the place and the rings of invalid ones (HWQ-020), of all at once that are
+ * queues of one context of the driver's, whose first one is made first and goes last. Where there
+ * is no memory for one of them, all stay, and their work fails once more.
  */
+static void renew_group(struct player *player, uint32_t first)
+{
+    struct player_context *contexts = player->contexts;
+    const uint32_t end =
+        player->config.run->queues_per_context < 2 ? first + 1 : player->workload->context_count;
+    bool is_complete = true;
+
+    for (uint32_t c = first; is_complete && c < end; c++) {
+        struct vidmm_context *former = contexts[c].handle;
+
+        if (!is_invalid(former) || player_first_context(player, c) != first)
+            continue;
+        is_complete = NT_SUCCESS(player_context_make(player, c));
+        if (is_complete)
+            contexts[c].former = former;
+        else
+            contexts[c].handle = former;
+    }
+    for (uint32_t c = end; c-- > first;) {
+        struct vidmm_context *former = contexts[c].former;
+
+        if (!former || player_first_context(player, c) != first)
+            continue;
+        vidmm_context_destroy(is_complete ? former : contexts[c].handle);
+        contexts[c].handle = is_complete ? contexts[c].handle : former;
+        contexts[c].former = NULL;
+    }
+}
+
 static void renew_invalid(struct player *player, uint32_t device)
 {
     for (uint32_t c = 0; c < player->workload->context_count; c++) {
-        struct player_context *context = &player->contexts[c];
-        const uint32_t first = player_first_context(player, c);
-        struct vidmm_context *former = context->handle;
-
-        if (context->device != device || !is_invalid(former) || context->former ||
-            (first != c && is_invalid(player->contexts[first].handle) &&
-             !player->contexts[first].former))
-            continue;
-        if (!NT_SUCCESS(player_context_make(player, c))) {
-            context->handle = former;
-            continue;
-        }
-        context->former = former;
-        drop_former(player, c);
-        drop_former(player, first);
+        if (player->contexts[c].device == device && player_first_context(player, c) == c)
+            renew_group(player, c);
     }
 }
 
