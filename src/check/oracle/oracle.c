@@ -538,8 +538,7 @@ void oracle_render_read(struct oracle *oracle, uint64_t token, uint32_t index,
         return;
     offset = reference->told.offset + offset_in_ref;
     location = location_in(oracle, store, address / PAGE_BYTES);
-    if (location)
-        learn_if_unknown(oracle, reference->allocation, offset, store, address, bytes);
+    learn_if_unknown(oracle, reference->allocation, offset, store, address, bytes);
     if (location && is_aligned(offset | address | bytes, PAGE_BYTES)) {
         compare_pages(oracle, reference->allocation, offset / PAGE_BYTES, bytes / PAGE_BYTES,
                       location, &occasion);

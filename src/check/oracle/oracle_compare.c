@@ -321,7 +321,6 @@ static void compare_defined_pages(struct oracle *oracle, struct oracle_allocatio
                                   uint64_t page, uint64_t count, struct page_store *store,
                                   uint64_t store_page, const struct occasion *occasion)
 {
-    bool is_first = true;
     uint64_t done = 0;
     uint64_t difference;
 
@@ -329,10 +328,9 @@ static void compare_defined_pages(struct oracle *oracle, struct oracle_allocatio
            !page_store_compare(oracle->expected, allocation->expected_page + page + done, store,
                                store_page + done, count - done, &difference)) {
         oracle->counters.mismatched_pages++;
-        if (is_first)
-            report_content(oracle, allocation, (page + done) * PAGE_BYTES + difference, store,
-                           (store_page + done) * PAGE_BYTES + difference, occasion);
-        is_first = false;
+        if (done == 0)
+            report_content(oracle, allocation, page * PAGE_BYTES + difference, store,
+                           store_page * PAGE_BYTES + difference, occasion);
         done += difference / PAGE_BYTES + 1;
     }
 }

@@ -45,6 +45,21 @@ static void a_cause_is_told_once_and_counted_each_time(void **state)
     rig_fini(&rig);
 }
 
+/* Behind the adapter's removal a rule is neither broken nor kept, but those about it. */
+static void nothing_is_said_of_an_adapter_that_was_pulled_out(void **state)
+{
+    struct rig rig;
+
+    rig_init(&rig, RIG_GPUMMU);
+    check_ledger(rig.check)->is_pulled_out = true;
+    assert_false(check_report(rig.check, RULE_ALLOC_001, NULL, "Size", "said"));
+    assert_int_equal(rig.finding_count, 0);
+    assert_int_equal(rig.counts.broken[RULE_ALLOC_001], 0);
+    check_report(rig.check, RULE_PWR_014, NULL, "", "said");
+    assert_int_equal(rig.finding_count, 1);
+    rig_fini(&rig);
+}
+
 /* The field is the argument, and the braces of the format its values. */
 static void a_breach_tells_the_argument_beside_what_it_should_be(void **state)
 {
@@ -141,6 +156,7 @@ int main(void)
         cmocka_unit_test(advice_is_told_once_for_each_rule_and_is_no_breach),
         cmocka_unit_test(a_cause_is_told_once_and_counted_each_time),
         cmocka_unit_test(a_breach_tells_the_argument_beside_what_it_should_be),
+        cmocka_unit_test(nothing_is_said_of_an_adapter_that_was_pulled_out),
         cmocka_unit_test(no_more_causes_are_told_than_the_limit_says),
         cmocka_unit_test(every_nth_allocation_failure_leaves_no_check),
         cmocka_unit_test(a_check_that_goes_leaves_no_mapping),

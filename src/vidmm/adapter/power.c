@@ -215,7 +215,7 @@ void power_abandon(struct vidmm *vidmm, NTSTATUS status)
 {
     if (vidmm->power.state == POWER_OFF || vidmm->power.state == POWER_EXCLUSIVE)
         vidmm->power.state = POWER_ON; /* its done has been called */
-    else if (vidmm->power.state != POWER_ON)
+    else
         power_end(vidmm, POWER_ON, status);
 }
 

@@ -727,9 +727,38 @@ static void every_nth_allocation_failure_leaves_it_whole(void **state)
     }
 }
 
+/* vidmm_config.local_start: a multiple of the segment's unit, with a unit behind it. */
+static void a_start_that_is_no_boundary_of_a_page_is_refused(void **state)
+{
+    static const struct {
+        bool has_64kb_pages;
+        uint64_t start_pages, pages;
+        NTSTATUS status;
+    } rows[] = {
+        {false, 1, 64, STATUS_SUCCESS},           {true, 16, 64, STATUS_SUCCESS},
+        {true, 8, 64, STATUS_INVALID_PARAMETER},  {true, 17, 64, STATUS_INVALID_PARAMETER},
+        {true, 64, 72, STATUS_INVALID_PARAMETER}, /* half a unit is left */
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        struct rig_config config = rig_model(RIG_MODELS - 1);
+        struct rig *rig;
+
+        config.is_virtual = true;
+        config.tables = RIG_TABLES_PLAIN;
+        config.has_64kb_pages[0] = rows[i].has_64kb_pages;
+        config.start_pages = rows[i].start_pages;
+        config.segment_pages[0] = rows[i].pages;
+        rig = rig_new(&config);
+        assert_int_equal(rig_start(rig), rows[i].status);
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_start_that_is_no_boundary_of_a_page_is_refused),
         cmocka_unit_test(tables_that_hold_nothing_leave_for_others_and_come_back),
         cmocka_unit_test(tables_of_what_is_idle_elsewhere_leave_for_others_and_come_back),
         cmocka_unit_test(room_is_made_in_the_first_segment_that_is_large_enough),

@@ -142,6 +142,37 @@ static void what_the_driver_asks_for_is_what_it_gets(void **state)
     }
 }
 
+/* CTX-007: with CpuVisible and Protected, and in apertures only. */
+static void the_cpu_sees_protected_ones_of_apertures_alone(void **state)
+{
+    for (unsigned turn = 0; turn < RIG_MODELS * 8; turn++) {
+        struct rig_config config = rig_model(turn / 8);
+        struct rig *rig = rig_create(&config);
+        const unsigned aperture = rig->segment_count - 1;
+        const bool is_visible = turn & 1, is_protected = turn & 2, is_elsewhere_too = turn & 4;
+        DXGKARGCB_CREATECONTEXTALLOCATION create = request(rig, &(int){0});
+
+        create.SupportedSegmentSet = 1u << aperture | is_elsewhere_too;
+        create.PreferredSegment.SegmentId0 = 1 + aperture;
+        create.Flags.CpuVisible = is_visible;
+        create.Flags.Protected = is_protected;
+        if (is_protected && !is_visible)
+            rig->expected_rules = "ALLOC-009";
+        if (vidmm_context_allocation_create(rig->vidmm, &create) == STATUS_SUCCESS) {
+            const struct context_part *part =
+                container_of(rig->context->allocations.next, struct context_part, link);
+
+            assert_int_equal(part->wants_cpu_address,
+                             is_visible && is_protected && !is_elsewhere_too);
+            assert_int_equal(vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation),
+                             STATUS_SUCCESS);
+        } else {
+            assert_true(is_protected && !is_visible);
+        }
+        rig_free(rig);
+    }
+}
+
 /* What the driver writes through is seen at once: a quarter of the scratch range, and no page more.
  */
 static void an_allocation_has_to_fit_in_a_chunk_of_scratch(void **state)
@@ -246,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_refused_allocation_takes_no_handle),
         cmocka_unit_test(what_the_driver_asks_for_is_what_it_gets),
         cmocka_unit_test(an_allocation_has_to_fit_in_a_chunk_of_scratch),
+        cmocka_unit_test(the_cpu_sees_protected_ones_of_apertures_alone),
         cmocka_unit_test(the_physical_model_neither_maps_nor_updates),
         cmocka_unit_test(an_update_for_which_there_is_no_memory_is_none),
         cmocka_unit_test(what_the_driver_leaves_goes_with_its_owner),

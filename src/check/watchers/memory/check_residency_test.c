@@ -465,10 +465,10 @@ static void each_process_is_asked_to_trim_in_each_group(void **state)
 }
 
 /* The rig again, as an adapter of the IoMmu model, and a process of it. */
-static void create_iommu_process(struct rig *rig, UINT pasids)
+static void create_iommu_process(struct rig *rig, UINT pasids, bool has_list)
 {
     ULONG pasid = 5;
-    DXGKARG_CREATEPROCESS arg = {.NumPasid = pasids, .pPasid = pasids ? &pasid : NULL};
+    DXGKARG_CREATEPROCESS arg = {.NumPasid = pasids, .pPasid = has_list ? &pasid : NULL};
     DXGK_DRIVERCAPS caps;
 
     rig->caps.MemoryManagementCaps.GpuMmuSupported = 0;
@@ -479,12 +479,27 @@ static void create_iommu_process(struct rig *rig, UINT pasids)
 
 RULE_BROKEN(RES_017)
 {
-    create_iommu_process(rig, 0);
+    create_iommu_process(rig, 0, false);
 }
 
 RULE_KEPT(RES_017)
 {
-    create_iommu_process(rig, 1);
+    create_iommu_process(rig, 1, true);
+}
+
+/* RES-017: a number without the list, and a list of none. */
+static void half_a_list_of_pasids_is_none(void **state)
+{
+    for (UINT pasids = 0; pasids < 2; pasids++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        create_iommu_process(rig, pasids, pasids == 0);
+        rig_expect_only(rig, RULE_RES_017);
+        rig_fini(rig);
+        free(rig);
+    }
 }
 
 /* ---- Offers ---- */
@@ -842,6 +857,7 @@ int main(void)
         cmocka_unit_test(what_was_dropped_is_offered_and_reclaimed_again),
         cmocka_unit_test(what_had_left_memory_is_followed_through_a_reset),
         cmocka_unit_test(two_at_one_place_are_found),
+        cmocka_unit_test(half_a_list_of_pasids_is_none),
         cmocka_unit_test(a_page_of_what_is_destroyed_is_free),
         cmocka_unit_test(who_is_dropped_first_does_not_matter_in_sleep),
         cmocka_unit_test(an_offer_ends_what_the_reclaim_before_it_said),

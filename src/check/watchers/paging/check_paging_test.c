@@ -300,6 +300,7 @@ static void progress_that_the_driver_keeps_is_advice(void **state)
 {
     for (int is_strict = 0; is_strict < 2; is_strict++) {
         struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_BUILDPAGINGBUFFER discard;
 
         assert_non_null(rig);
         rig_prepare(rig, RIG_GPUMMU);
@@ -309,6 +310,14 @@ static void progress_that_the_driver_keeps_is_advice(void **state)
         assert_int_equal(rig->last.is_advice, !is_strict);
         assert_int_equal(rig->last.rule, RULE_PB_014);
         rig_expect_only(rig, is_strict ? RULE_PB_014 : RULE_NONE);
+        if (is_strict) { /* the operation is given up: another one may follow */
+            rig_new_buffer(rig);
+            discard = (DXGKARG_BUILDPAGINGBUFFER){.Operation = DXGK_OPERATION_DISCARD_CONTENT};
+            discard.DiscardContent.hAllocation = rig_create_allocation(rig, NULL);
+            discard.DiscardContent.SegmentId = 1;
+            rig_build(rig, &discard);
+            rig_expect_only(rig, RULE_PB_014);
+        }
         rig_fini(rig);
         free(rig);
     }

@@ -97,7 +97,6 @@ static void before(struct check *check, void *state, const struct check_call *ca
     if (check_configuration(check)->walk || call->outer)
         return;
     look_at_left(check, watch);
-    watch->at = NULL;
     if (call->ddi != MINIPORT_DDI_BuildPagingBuffer ||
         arg->Operation != DXGK_OPERATION_UPDATE_PAGE_TABLE || arg->MultipassOffset ||
         update->UpdateMode != DXGK_PAGETABLEUPDATE_CPU_VIRTUAL ||

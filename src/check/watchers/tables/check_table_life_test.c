@@ -465,6 +465,23 @@ RULE_KEPT(PT_045)
     write_root(rig, 1);
 }
 
+/* PT-045: what was reserved in a process goes with it, and takes no room of others. */
+static void ranges_of_processes_that_are_gone_are_forgotten(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    for (unsigned i = 0; i < 40; i++) {
+        create_reserving(rig, UINT64_C(2) << 30, UINT64_C(2) << 30);
+        miniport_destroy_process(rig->top, rig->process);
+    }
+    write_root(rig, 3);
+    rig_expect_only(rig, RULE_PT_045);
+    rig_fini(rig);
+    free(rig);
+}
+
 static void a_range_is_looked_at_behind_one_of_another_process(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -487,6 +504,7 @@ int main(void)
         cmocka_unit_test(memory_that_is_led_to_is_not_reused),
         cmocka_unit_test(an_entry_leads_to_the_kind_that_it_names),
         cmocka_unit_test(a_range_reserved_outside_of_the_process_breaks_PT_044),
+        cmocka_unit_test(ranges_of_processes_that_are_gone_are_forgotten),
         cmocka_unit_test(a_range_is_looked_at_behind_one_of_another_process),
     };
 

@@ -125,6 +125,17 @@ static void had_ended_all(struct rig *rig)
     rig_queue_tell(rig);
 }
 
+/* The engine was in the last packet, whose fence is reached: nobody is the cause. */
+static void had_ended_all_and_names_nobody(struct rig *rig)
+{
+    rig_queues_begin(rig);
+    rig_queues.in_reset = NULL;
+    rig_queue_submit(rig, 0, 5);
+    rig_queue_gpu(rig, CHECK_GPU_QUEUED, 5);
+    rig_queues.q[0].value = 5;
+    reset(rig);
+}
+
 static void refuses_the_reset(struct rig *rig)
 {
     hang(rig, NULL);
@@ -176,6 +187,7 @@ static void each_way_to_break_a_rule_is_found(void **state)
         {names_the_cause_as_collateral, RULE_HWQ_019},
         {names_its_own_handle, RULE_HWQ_019},
         {had_ended_all, RULE_NONE},
+        {had_ended_all_and_names_nobody, RULE_NONE},
         {refuses_the_reset, RULE_NONE},
         {submits_to_an_invalid_context, RULE_HWQ_020},
         {resumes_what_was_not_reset, RULE_HWQ_020},

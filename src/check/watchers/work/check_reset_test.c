@@ -64,6 +64,23 @@ static void a_gpu_that_goes_on_is_found(void **state)
 }
 
 /* The driver says that it has reset the GPU, and has not; nor has the GPU been in a hurry. */
+/* TDR-001 is of what the GPU had: a packet that the driver kept back is no sign of a reset. */
+static void a_packet_that_the_gpu_did_not_have_says_nothing_of_a_reset(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    uint32_t fence;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    fence = rig_render(rig);
+    rig_reset_adapter(rig);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+    rig_expect_silence(rig, RULE_TDR_001);
+    rig_fini(rig);
+    free(rig);
+}
+
 static void a_gpu_that_was_not_reset_is_found(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -504,6 +521,36 @@ static void without_a_model_the_clock_tells_what_takes_too_long(void **state)
     take_time(0, 2000000001, true, true, RULE_NONE);
 }
 
+/* Without a time-out, or where a model tells of its packets, the clock tells nothing. */
+static void the_clock_is_asked_where_nothing_else_tells(void **state)
+{
+    for (unsigned has_model = 0; has_model < 2; has_model++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_BUILDPAGINGBUFFER fill;
+        uint64_t time_ns = 5000000000;
+        uint32_t fence;
+
+        assert_non_null(rig);
+        rig_prepare(rig, RIG_PHYSICAL);
+        rig->config.now = tell_time;
+        rig->config.timeout_ns = has_model ? 2000000000 : 0;
+        rig->told = &time_ns;
+        rig_init_prepared(rig);
+        fill = rig_fill(rig_create_allocation(rig, NULL));
+        rig_build(rig, &fill);
+        fence = rig_submit(rig);
+        time_ns += 10000000000;
+        if (has_model)
+            rig_run(rig, 0, fence, RIG_PACKET_BYTES);
+        else
+            rig_complete(rig, 0, fence);
+        rig_expect_only(rig, RULE_NONE);
+        assert_int_equal(rig->counts.evaluated[RULE_TDR_012], has_model);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 RULE_BROKEN(TDR_013)
 {
     DXGKARG_QUERYENGINESTATUS status = {0};
@@ -759,12 +806,14 @@ int main(void)
         cmocka_unit_test(a_stuck_engine_that_is_called_responsive_is_advice),
         cmocka_unit_test(an_engine_that_goes_on_is_not_stuck),
         cmocka_unit_test(without_a_model_the_clock_tells_what_takes_too_long),
+        cmocka_unit_test(the_clock_is_asked_where_nothing_else_tells),
         cmocka_unit_test(the_last_call_before_a_reset_is_before_it),
         cmocka_unit_test(a_call_within_another_is_no_reset),
         cmocka_unit_test(the_last_aborted_packet_is_none_in_front_of_the_last_that_completed),
         cmocka_unit_test(the_handle_of_a_save_area_may_be_used_again),
         cmocka_unit_test(the_fence_of_an_engine_without_work_is_not_judged),
         cmocka_unit_test(a_gpu_that_goes_on_is_found),
+        cmocka_unit_test(a_packet_that_the_gpu_did_not_have_says_nothing_of_a_reset),
         cmocka_unit_test(a_gpu_that_was_not_reset_is_found),
         cmocka_unit_test(a_refused_packet_may_be_the_last_aborted_one),
         cmocka_unit_test(a_refused_packet_is_a_bound_of_the_last_aborted_one),
