@@ -279,34 +279,47 @@ bool page_store_find_page(const struct page_store *store, const void *pointer, u
 
 /* ---- Giving back ----------------------------------------------------------------------------- */
 
-/* Of a slot's page, by its place. */
-static bool is_stale(const struct page_store *store, uint64_t place)
+/* Of a slot's page, by its place: its home holds its content. */
+static bool is_at_home(const struct page_store *store, uint64_t place)
 {
-    return is_stained(store, place) && !(store->slots[place / GROUP_PAGES].is_taken &&
-                                         descriptor_is_bytes(store->descriptors[place]));
+    return store->slots[place / GROUP_PAGES].is_taken &&
+           descriptor_is_bytes(store->descriptors[place]);
 }
 
-static void trim_slot(struct page_store *store, uint32_t slot)
+/*
+ * The homes from the first place to the end hold nothing. A hole reads as zero, which is what an
+ * unstained home must do.
+ */
+static void give_back(struct page_store *store, uint64_t first, uint64_t end)
 {
-    const uint64_t first = slot * GROUP_PAGES;
-    const uint64_t end = first + GROUP_PAGES;
+    bool is_hole = fallocate(store->arena_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                             (off_t)(first * PAGE_BYTES), (off_t)((end - first) * PAGE_BYTES)) == 0;
 
     for (uint64_t place = first; place < end; place++) {
-        uint64_t run = 0;
-
-        while (place + run < end && is_stale(store, place + run))
-            run++;
-        if (run == 0)
+        if (!is_stained(store, place))
             continue;
-        /* A hole reads as zero, which is what an unstained home must do. */
-        if (fallocate(store->arena_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                      (off_t)(place * PAGE_BYTES), (off_t)(run * PAGE_BYTES)))
-            memset(store->arena + place * PAGE_BYTES, 0, run * PAGE_BYTES);
-        for (uint64_t i = place; i < place + run; i++)
-            store->stains[i / 64] &= ~(UINT64_C(1) << (i % 64));
-        store->slots[slot].stale_count -= (uint16_t)run;
-        store->stale_pages -= run;
-        place += run;
+        if (!is_hole)
+            memset(store->arena + place * PAGE_BYTES, 0, PAGE_BYTES);
+        store->stains[place / 64] &= ~(UINT64_C(1) << (place % 64));
+        store->slots[place / GROUP_PAGES].stale_count--;
+        store->stale_pages--;
+    }
+}
+
+/* One hole from one page at home to the next: each costs the processor all that it knows of pages.
+ */
+static void trim_slot(struct page_store *store, uint32_t slot)
+{
+    const uint64_t end = (slot + UINT64_C(1)) * GROUP_PAGES;
+
+    for (uint64_t place = slot * GROUP_PAGES; place < end; place++) {
+        const uint64_t first = place;
+        bool is_stale = false;
+
+        while (place < end && !is_at_home(store, place))
+            is_stale |= is_stained(store, place++);
+        if (is_stale)
+            give_back(store, first, place);
     }
 }
 
@@ -439,7 +452,7 @@ static bool check_slot(const struct page_store *store, uint32_t number, uint64_t
         if (store->pins[place] && !is_bytes)
             return false;
         bytes_count += is_bytes;
-        stale_count += is_stale(store, place);
+        stale_count += is_stained(store, place) && !is_bytes;
         pinned_count += store->pins[place] != 0;
     }
     *bytes_pages += bytes_count;
