@@ -176,14 +176,12 @@ bool guard_end(struct guard *guard, char *at, size_t bytes, size_t written,
     return is_whole(out_verdict);
 }
 
-void guard_mark(struct guard *guard, char *at, size_t bytes)
+void guard_mark(const struct guard *guard, char *at, size_t bytes)
 {
     if (at != guard->real || bytes != guard->size) { /* else the last call has left it so */
         memset(at, GUARD_FILL, bytes);
         memset(at + bytes, GUARD_CANARY, NEAR_BYTES);
     }
-    guard->real = at;
-    guard->size = bytes;
 }
 
 bool guard_look(struct guard *guard, char *at, size_t bytes, size_t written,

@@ -90,7 +90,7 @@ void guard_settle(struct guard *guard);
  * the verdict is as above; nothing is known of what is in front.
  */
 #define GUARD_NEAR_BYTES 256u
-void guard_mark(struct guard *guard, char *at, size_t bytes);
+void guard_mark(const struct guard *guard, char *at, size_t bytes);
 bool guard_look(struct guard *guard, char *at, size_t bytes, size_t written,
                 struct guard_verdict *out_verdict);
 

@@ -743,6 +743,30 @@ static void a_unique_protection_is_that_of_its_pages_alone(void **state)
     rig_free(rig);
 }
 
+/* One of the two is enough, whichever was there first. */
+static void a_unique_protection_is_not_shared_with_a_plain_one(void **state)
+{
+    for (unsigned is_first = 0; is_first < 2; is_first++) {
+        struct rig_config config = virtual_model(0);
+        struct rig *rig = rig_create(&config);
+        struct vidmm_map_request plain = {.bytes = PAGE_BYTES, .driver_protection = 1};
+        struct rig_object object;
+        uint64_t va;
+
+        rig_object(rig, 4, 1, &object);
+        plain.allocation = object.allocation;
+        if (is_first) {
+            assert_int_equal(map_uniquely(rig, &object, 0, 2, 1), STATUS_SUCCESS);
+            assert_int_equal(vidmm_map_gpu_va(rig->process, &plain, &va), STATUS_INVALID_PARAMETER);
+        } else {
+            assert_int_equal(vidmm_map_gpu_va(rig->process, &plain, &va), STATUS_SUCCESS);
+            assert_int_equal(map_uniquely(rig, &object, 0, 2, 1), STATUS_INVALID_PARAMETER);
+        }
+        rig_destroy_object(rig, &object);
+        rig_free(rig);
+    }
+}
+
 /* ---- What entries say ---- */
 
 struct seen {
@@ -1000,6 +1024,7 @@ int main(void)
         cmocka_unit_test(a_root_that_cannot_grow_stays),
         cmocka_unit_test(a_root_in_system_memory_has_one_page),
         cmocka_unit_test(a_unique_protection_is_that_of_its_pages_alone),
+        cmocka_unit_test(a_unique_protection_is_not_shared_with_a_plain_one),
         cmocka_unit_test(protections_are_in_the_entries_only_when_the_caps_say_so),
         cmocka_unit_test(an_allocation_is_followed_by_all_its_mappings_wherever_it_moves),
         cmocka_unit_test(a_mapping_goes_while_its_allocation_moves),
