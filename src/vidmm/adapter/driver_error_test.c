@@ -180,6 +180,9 @@ static void an_allocation_that_breaks_a_rule_is_refused_by_that_rule(void **stat
         assert_int_equal(rig_try_object(rig, rig->device, &cases[i].request, &object),
                          cases[i].status);
         assert_int_equal(rig->rule_count, cases[i].rule != NULL);
+        assert_string_equal(rig->refusal_rule, cases[i].rule ? cases[i].rule
+                                               : cases[i].status == STATUS_NOT_SUPPORTED ? "U3"
+                                                                                         : "");
         assert_int_equal(rig->live_handles, 0);
         rig_free(rig);
     }

@@ -74,6 +74,7 @@ static void a_request_that_fails_passes_its_value_over(void **state)
         STATUS_PENDING);
     rig_drain(rig);
     assert_int_equal(failed.status, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    assert_string_equal(rig->refusal_rule, "RES-003");
     assert_int_equal(vidmm_device_paging_fence(rig->device), first);
     assert_int_equal(
         vidmm_make_resident(rig->device, 1, &small.allocation, rig_done, &fine, &second),

@@ -529,6 +529,7 @@ static void references_that_do_not_fit_together_fail_with_sizes(void **state)
     assert_true(done.calls == 1 && done.status == STATUS_GRAPHICS_NO_VIDEO_MEMORY);
     assert_int_equal(done.needed, 300 * PAGE_BYTES);
     assert_int_equal(done.available, 256 * PAGE_BYTES);
+    assert_string_equal(rig->refusal_rule, "RES-001");
     for (unsigned i = 0; i < 2; i++)
         rig_gpu(rig, list[i], 4); /* one after the other they do */
 

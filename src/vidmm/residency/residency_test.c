@@ -747,6 +747,7 @@ static void what_is_locked_outside_its_segment_cannot_enter(void **state)
         STATUS_PENDING);
     rig_drain(rig);
     assert_int_equal(done.status, STATUS_GRAPHICS_CANT_RENDER_LOCKED_ALLOCATION);
+    assert_string_equal(rig->refusal_rule, "RES-014");
     vidmm_unlock(object.allocation);
     rig_make_resident(rig, &object);
     rig_destroy_object(rig, &object);

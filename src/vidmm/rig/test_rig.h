@@ -334,6 +334,7 @@ struct rig {
 
     const char *expected_rules; /* driver_error may say these */
     unsigned rule_count;        /* how often it did */
+    char refusal_rule[16];      /* of the last one that events.refused told; "": none */
     unsigned initial_updates;   /* accepted calls */
     unsigned mixed_updates;     /* of them and others, those with entries of both kinds */
     unsigned eviction_count;

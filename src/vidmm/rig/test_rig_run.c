@@ -231,6 +231,16 @@ static void rig_driver_error(void *context, const char *rule, const char *text)
     rig->rule_count++;
 }
 
+static void rig_refused(void *context, const char *rule, const char *text)
+{
+    struct rig *rig = context;
+
+    told_text(rule);
+    told_text(text);
+    EXPECT(strlen(rule) < sizeof rig->refusal_rule && text[0]);
+    snprintf(rig->refusal_rule, sizeof rig->refusal_rule, "%s", rule);
+}
+
 /*
  * It was offered and is dropped: zero is what it holds then, and no page is its own any more; in
  * the physical model from DISCARD_CONTENT on.
@@ -360,6 +370,7 @@ struct rig *rig_new(const struct rig_config *config)
     rig->manager.events = (struct vidmm_events){
         .context = rig,
         .driver_error = rig_driver_error,
+        .refused = rig_refused,
         .evicted = rig_evicted,
         .trim = rig_trim,
         .told = rig_notes_hear,
