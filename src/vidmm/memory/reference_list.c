@@ -114,8 +114,9 @@ void reference_list_check(struct vidmm_list *list)
         const struct vidmm_allocation *allocation = list->allocations[i];
         struct list *lru = allocation->place.segment ? allocation_lru(allocation) : NULL;
 
-        if (!allocation_is_usable(allocation) || allocation->is_destroyed ||
-            allocation->is_offered || allocation->is_pinned)
+        ASSERT(allocation_is_usable(allocation) && !allocation->is_destroyed &&
+               !allocation->is_offered);
+        if (allocation->is_pinned)
             return;
         if (mark_in(list, lru))
             continue;
