@@ -282,8 +282,17 @@ if command -v cc > "$folder/none"; then
         --gpu "$folder/crashes.so" -- true
 fi
 
-# What was made for the servers' sockets is gone, however they have ended.
-ls -A "$folder/tmp" | grep . && complain "servers have left something behind"
+# One that is interrupted. What was made for the servers' sockets is gone then, as it is after all the others here.
+"$drydock" exec -- sh -c 'echo "$1"/drydock-exec-*/socket; kill -TERM $PPID' sh "$TMPDIR" > "$folder/out" 2>&1
+[ $? = 143 ] && grep -q "^$TMPDIR/drydock-exec-[^*]*/socket" "$folder/out" || complain "a server that is interrupted"
+ls -A "$TMPDIR" | grep . && complain "servers have left something behind"
+# Without a folder for it, and with one that has another name elsewhere, it is made in /tmp.
+TMPDIR=$folder/none-such
+expect 0 '0 clients' -- true
+TMPDIR=tmp
+(cd "$folder" && "$drydock" exec -- ls tmp) > "$folder/out" 2>&1
+grep drydock-exec "$folder/out" && complain "a socket with a relative name"
+TMPDIR=$folder/tmp
 
 # Wrong command lines.
 expect 2 'takes a program' --local-memory 8M

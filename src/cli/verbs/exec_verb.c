@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -428,27 +429,36 @@ static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 static char last_words[512]; /* "": nobody is served */
 
-/* The folder of the server's socket, and the socket, which go with the server. */
-static char own_folder[80], own_socket[88];
+/* The folder of the server's socket, and the socket, which go with the process that made them. */
+static char own_folder[100], own_socket[sizeof((struct sockaddr_un){0}).sun_path];
+static pid_t owner;
 
 static void remove_own_folder(void)
 {
+    if (getpid() != owner) /* a child of a model's or a driver's */
+        return;
     unlink(own_socket);
     rmdir(own_folder);
 }
 
-/* In TMPDIR, unless its name is too long for the address of a socket. */
-static bool make_own_folder(void)
+static bool make_folder_in(const char *folder)
 {
     static const char name[] = "drydock-exec-XXXXXX";
-    const char *folder = getenv("TMPDIR");
 
-    if (!folder || !folder[0] || strlen(folder) + sizeof name >= sizeof own_folder)
-        folder = "/tmp";
+    /* Clients that are somewhere else know the socket by its name. */
+    if (!folder || folder[0] != '/' || strlen(folder) + sizeof name >= sizeof own_folder)
+        return false;
     snprintf(own_folder, sizeof own_folder, "%s/%s", folder, name);
-    if (!mkdtemp(own_folder))
+    return mkdtemp(own_folder) != NULL;
+}
+
+/* In TMPDIR where it can be, and where its name is not too long for the address of a socket. */
+static bool make_own_folder(void)
+{
+    if (!make_folder_in(getenv("TMPDIR")) && !make_folder_in("/tmp"))
         return false;
     snprintf(own_socket, sizeof own_socket, "%s/socket", own_folder);
+    owner = getpid();
     return true;
 }
 
@@ -465,6 +475,21 @@ static void end_by_signal(int number)
 {
     tell_last_words("drydock: ended by a signal");
     signal(number, SIG_DFL);
+    raise(number);
+}
+
+enum { INTERRUPTS = 3 };
+
+static const int interrupts[INTERRUPTS] = {SIGINT, SIGTERM, SIGHUP};
+static struct sigaction former[INTERRUPTS];
+
+static void end_by_interrupt(int number)
+{
+    remove_own_folder();
+    for (size_t i = 0; i < INTERRUPTS; i++) {
+        if (interrupts[i] == number)
+            sigaction(number, &former[i], NULL);
+    }
     raise(number);
 }
 
@@ -495,6 +520,11 @@ static void watch_end(const struct request *request)
             fatal_signals[i],
             &(struct sigaction){.sa_handler = end_by_signal, .sa_flags = SA_ONSTACK | SA_RESETHAND},
             NULL);
+    for (size_t i = 0; i < INTERRUPTS; i++) {
+        /* One that the caller has us ignore stays ignored. */
+        if (sigaction(interrupts[i], NULL, &former[i]) == 0 && former[i].sa_handler != SIG_IGN)
+            sigaction(interrupts[i], &(struct sigaction){.sa_handler = end_by_interrupt}, NULL);
+    }
 }
 
 static void leave_end(void)

@@ -213,10 +213,7 @@ static void set_power(struct vidmm *vidmm, DEVICE_POWER_STATE state, POWER_ACTIO
 
 void power_abandon(struct vidmm *vidmm, NTSTATUS status)
 {
-    if (vidmm->power.state == POWER_OFF || vidmm->power.state == POWER_EXCLUSIVE)
-        vidmm->power.state = POWER_ON; /* its done has been called */
-    else
-        power_end(vidmm, POWER_ON, status);
+    power_end(vidmm, POWER_ON, status);
 }
 
 /* Allocations that have left already come back, and all goes on as before. */

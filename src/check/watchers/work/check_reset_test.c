@@ -63,7 +63,6 @@ static void a_gpu_that_goes_on_is_found(void **state)
     free(rig);
 }
 
-/* The driver says that it has reset the GPU, and has not; nor has the GPU been in a hurry. */
 /* TDR-001 is of what the GPU had: a packet that the driver kept back is no sign of a reset. */
 static void a_packet_that_the_gpu_did_not_have_says_nothing_of_a_reset(void **state)
 {
@@ -81,6 +80,7 @@ static void a_packet_that_the_gpu_did_not_have_says_nothing_of_a_reset(void **st
     free(rig);
 }
 
+/* The driver says that it has reset the GPU, and has not; nor has the GPU been in a hurry. */
 static void a_gpu_that_was_not_reset_is_found(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
