@@ -306,8 +306,7 @@ static void give_back(struct page_store *store, uint64_t first, uint64_t end)
     }
 }
 
-/* One hole from one page at home to the next: each costs the processor all that it knows of pages.
- */
+/* One hole from one page at home to the next: each flushes the processor's translations. */
 static void trim_slot(struct page_store *store, uint32_t slot)
 {
     const uint64_t end = (slot + UINT64_C(1)) * GROUP_PAGES;

@@ -41,6 +41,7 @@
 
 #define PLAYER_PAGE_TABLE_WINDOW 256u /* requests of pte lines under way at once */
 #define PLAYER_PREEMPTIONS       64u  /* of the fault "preemptions", in a run */
+#define PLAYER_MOST_QUEUES       16u  /* of a context (option queues-per-context) */
 #define PLAYER_ATTEMPTS          4u   /* of a call that fails for lack of memory */
 
 /* Part of an allocation at an address of a process. */
@@ -110,7 +111,6 @@ struct submission {
 
 struct player_context {
     struct vidmm_context *handle;
-    struct vidmm_context *former; /* an invalid one, while its place is taken */
     /* Where the kernel draws its presents; NULL: not yet, or never. */
     struct vidmm_context *kernels;
     uint32_t id, device, process;

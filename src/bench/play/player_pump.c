@@ -458,30 +458,40 @@ static bool is_invalid(const struct vidmm_context *handle)
  */
 static void renew_group(struct player *player, uint32_t first)
 {
-    struct player_context *contexts = player->contexts;
-    const uint32_t end =
-        player->config.run->queues_per_context < 2 ? first + 1 : player->workload->context_count;
+    const uint64_t limit = max_u64(player->config.run->queues_per_context, 1);
+    struct {
+        struct player_context *context;
+        struct vidmm_context *former;
+    } renewed[PLAYER_MOST_QUEUES];
     bool is_complete = true;
+    unsigned members = 0, count = 0;
 
-    for (uint32_t c = first; is_complete && c < end; c++) {
-        struct vidmm_context *former = contexts[c].handle;
+    for (uint32_t c = first; members < limit && c < player->workload->context_count; c++) {
+        struct player_context *context = &player->contexts[c];
+        struct vidmm_context *former = context->handle;
 
-        if (!is_invalid(former) || player_first_context(player, c) != first)
+        if (player_first_context(player, c) != first)
             continue;
+        members++;
+        if (!is_invalid(former))
+            continue;
+        ASSERT(count < PLAYER_MOST_QUEUES);
         is_complete = NT_SUCCESS(player_context_make(player, c));
-        if (is_complete)
-            contexts[c].former = former;
-        else
-            contexts[c].handle = former;
+        if (!is_complete) {
+            context->handle = former;
+            break;
+        }
+        renewed[count].context = context;
+        renewed[count++].former = former;
     }
-    for (uint32_t c = end; c-- > first;) {
-        struct vidmm_context *former = contexts[c].former;
+    while (count-- > 0) {
+        struct vidmm_context *left = renewed[count].former;
 
-        if (!former || player_first_context(player, c) != first)
-            continue;
-        vidmm_context_destroy(is_complete ? former : contexts[c].handle);
-        contexts[c].handle = is_complete ? contexts[c].handle : former;
-        contexts[c].former = NULL;
+        if (!is_complete) {
+            left = renewed[count].context->handle;
+            renewed[count].context->handle = renewed[count].former;
+        }
+        vidmm_context_destroy(left);
     }
 }
 

@@ -34,14 +34,33 @@ static NTSTATUS see_log(struct miniport *self, HANDLE object,
     return miniport_forward_set_scheduling_log_buffer(self, object, arg);
 }
 
+/* Contexts and queues that are made behind a reset of an engine: so many, then so many not. */
+static struct {
+    unsigned made, refused;
+} behind_reset;
+
+static bool is_refused(void)
+{
+    unsigned *left = behind_reset.made ? &behind_reset.made : &behind_reset.refused;
+
+    if (!seen.engine_resets || !*left)
+        return false;
+    --*left;
+    return left == &behind_reset.refused;
+}
+
 static NTSTATUS see_context(struct miniport *self, HANDLE object, DXGKARG_CREATECONTEXT *arg)
 {
+    if (is_refused())
+        return STATUS_NO_MEMORY;
     seen.contexts += arg->Flags.HwQueueSupported;
     return miniport_forward_create_context(self, object, arg);
 }
 
 static NTSTATUS see_create(struct miniport *self, HANDLE object, DXGKARG_CREATEHWQUEUE *arg)
 {
+    if (is_refused())
+        return STATUS_NO_MEMORY;
     seen.created++;
     assert_int_equal(*(const volatile UINT64 *)arg->HwQueueProgressFenceCPUVirtualAddress, 0);
     return miniport_forward_create_hw_queue(self, object, arg);
@@ -268,6 +287,22 @@ static void a_hang_in_one_queue_is_one_of_its_context(void **state)
     }
 }
 
+/* The second queue is refused, and a context of its own for it, too: the first one goes again. */
+static void queues_that_cannot_all_be_made_anew_stay_until_they_can(void **state)
+{
+    behind_reset.made = 2;
+    behind_reset.refused = 5;
+    play(TOGETHER, "hang 0\nsubmit c0 duration=1000 a:w\nsubmit c1 duration=1000\nwait all\n"
+                   "submit c1 duration=1000\nsubmit c0 duration=1000 a:w\nwait all\n"
+                   "submit c0 duration=1000 a:w\nsubmit c1 duration=1000 a:r\nwait all\n");
+    assert_int_equal(behind_reset.refused, 0);
+    assert_int_equal(seen.engine_resets, 1);
+    assert_int_equal(seen.contexts, 4);
+    assert_int_equal(seen.created, 7);
+    assert_int_equal(seen.destroyed, 7);
+    assert_true(seen.submitted >= 3);
+}
+
 /* Its context ends, and another one, with a queue of its own, takes its place. */
 static void a_hang_in_a_queue_resets_the_engine(void **state)
 {
@@ -354,6 +389,7 @@ int main(void)
         cmocka_unit_test(contexts_are_queues_of_one_context_of_the_drivers),
         cmocka_unit_test(a_queue_goes_alone_and_the_first_one_with_all_of_its_context),
         cmocka_unit_test(a_hang_in_one_queue_is_one_of_its_context),
+        cmocka_unit_test(queues_that_cannot_all_be_made_anew_stay_until_they_can),
         cmocka_unit_test(a_hang_in_a_queue_resets_the_engine),
         cmocka_unit_test(where_the_engine_is_not_resumed_the_adapter_is_reset),
         cmocka_unit_test(contexts_are_suspended_in_front_of_a_sleep),

@@ -211,11 +211,6 @@ static void set_power(struct vidmm *vidmm, DEVICE_POWER_STATE state, POWER_ACTIO
                            (unsigned)state, (unsigned)status);
 }
 
-void power_abandon(struct vidmm *vidmm, NTSTATUS status)
-{
-    power_end(vidmm, POWER_ON, status);
-}
-
 /* Allocations that have left already come back, and all goes on as before. */
 static void give_up(struct vidmm *vidmm)
 {

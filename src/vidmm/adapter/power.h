@@ -31,9 +31,7 @@ struct power {
 
 /* Goes on with a power-down when the queues are empty. True if it did anything. */
 bool power_run(struct vidmm *vidmm);
-/* The power-down has ended in this state; done hears of it. */
+/* The power-down, if one is under way, has ended in this state; done hears of it. */
 void power_end(struct vidmm *vidmm, enum power_state state, NTSTATUS status);
-/* The adapter has gone: it is not asleep, and a sleep that was under way ends with status. */
-void power_abandon(struct vidmm *vidmm, NTSTATUS status);
 
 #endif

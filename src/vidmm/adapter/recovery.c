@@ -4,12 +4,12 @@
  * A reset of the adapter takes everything that was in the GPU, and only that. What follows from it
  * is decided at once, allocation by allocation (settle_allocation()), from where the content was:
  *
- *     RESIDENT in local memory      lost
+ *     RESIDENT in local memory      lost, but for what the backing store has, too (ALLOC-012)
  *     ENTERING local memory         still in the backing store; lost for its owner all the same
  *                                   when it had been told that it is there, and may have written to
  *                                   it
- *     LEAVING local memory, and the paging buffer with the last of it has run
- *                                   kept: it has arrived
+ *     LEAVING local memory, and the backing store has it, too, or the paging buffer with the last
+ *     of it has run                 kept: it is there
  *     LEAVING local memory else     lost: nobody knows how much of it had arrived
  *     anywhere else                 nothing is lost
  *
@@ -142,7 +142,7 @@ static void settle_allocation(struct vidmm_allocation *allocation)
 {
     bool is_settled = allocation->is_reset; /* by a reset that is being cleaned up */
     bool was_moving = allocation->other != NULL;
-    bool is_saved = has_arrived(allocation);
+    bool is_saved = allocation_is_clean(allocation) || has_arrived(allocation);
 
     allocation->entries_valid = false;
     if (!allocation->place.segment && allocation->state != ALLOCATION_DYING)
@@ -156,7 +156,7 @@ static void settle_allocation(struct vidmm_allocation *allocation)
     case ALLOCATION_RESIDENT:
         if (!allocation_holds(allocation))
             segment_lru_remove(allocation);
-        if (is_in_local_memory(allocation) && !allocation_is_clean(allocation))
+        if (is_in_local_memory(allocation) && !is_saved)
             forget_content(allocation);
         break;
     case ALLOCATION_ENTERING:

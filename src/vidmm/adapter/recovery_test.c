@@ -226,6 +226,47 @@ static void what_has_arrived_before_a_reset_is_kept(void **state)
     assert_true(kept > 0 && lost > 0);
 }
 
+/* ALLOC-012: its content is in the backing store, too, while it is in memory and while it leaves.
+ */
+static void what_the_backing_store_has_is_kept(void **state)
+{
+    for (unsigned turn = 0; turn < 4; turn++) {
+        const bool is_written = turn & 1, leaves = turn & 2; /* by the GPU, behind the lock */
+        struct rig_config config = rig_model(0);
+        struct rig_request request = {.bytes = 4 * PAGE_BYTES, .preferred = {1}};
+        struct rig_object object, large, *list[1] = {&large};
+        struct rig_done done = {0};
+        struct silence silence;
+        struct rig *rig = make_rig_of(&silence, config);
+        const DXGK_ALLOCATIONINFOFLAGS flags = {{{.PermanentSysMem = 1, .CpuVisible = 1}}};
+
+        request.flags = flags.Value;
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_SUCCESS);
+        rig_object(rig, 253, 1, &large);
+        rig_gpu(rig, &object, 4);
+        rig_lock(rig, &object);
+        vidmm_unlock(object.allocation); /* what the lock took out comes back */
+        rig_drain(rig);
+        if (is_written)
+            rig_gpu(rig, &object, 4);
+        if (leaves)
+            assert_int_equal(rig_gpu_in(rig, rig->context, list, 1, 4, rig_done, &done),
+                             STATUS_SUCCESS);
+        assert_int_equal(object.allocation->state,
+                         leaves ? ALLOCATION_LEAVING : ALLOCATION_RESIDENT);
+        rig_hang(rig);
+        vidmm_reset(rig->vidmm);
+        assert_int_equal(object.allocation->has_content, !is_written);
+        for (unsigned i = 0; i < 8 && !vidmm_is_idle(rig->vidmm); i++) {
+            vidmm_abort(rig->vidmm, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
+            rig_forget_packets(rig);
+        }
+        rig_destroy_object(rig, &object);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
 /* It keeps its place through the sleep for a holder, who lets it go meanwhile. */
 static void what_was_destroyed_in_a_sleep_goes_after_a_reset_too(void **state)
 {
@@ -457,6 +498,7 @@ int main(void)
         cmocka_unit_test(a_recovery_that_ends_in_a_reset_lets_no_work_go),
         cmocka_unit_test(lost_content_is_the_loss_of_each_device_that_has_it),
         cmocka_unit_test(what_has_arrived_before_a_reset_is_kept),
+        cmocka_unit_test(what_the_backing_store_has_is_kept),
         cmocka_unit_test(what_was_destroyed_in_a_sleep_goes_after_a_reset_too),
         cmocka_unit_test(the_adapter_ends_when_it_times_out_too_often_within_a_window),
         cmocka_unit_test(a_time_out_while_the_driver_waits_is_dealt_with_at_the_next_look),

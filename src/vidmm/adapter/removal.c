@@ -67,7 +67,7 @@ void removal_give_up(struct vidmm *vidmm, const char *reason)
     fail_devices(vidmm, reason);
     vidsch_abort(vidmm->vidsch, STATUS_DEVICE_REMOVED);
     paging_queue_abandon(vidmm);
-    power_abandon(vidmm, STATUS_DEVICE_REMOVED);
+    power_end(vidmm, POWER_ON, STATUS_DEVICE_REMOVED); /* what has gone is not asleep */
     native_fences_end_waits(vidmm, STATUS_DEVICE_REMOVED);
     scan_out_forget(vidmm, STATUS_DEVICE_REMOVED);
     vidmm->callback_depth--;
